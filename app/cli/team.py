@@ -237,8 +237,8 @@ def run_credential(args: argparse.Namespace, ctx: AppContext, console: Console) 
     with ctx.store() as db:
         team = membership.current(db)
         with TeamClient(team.url, membership.token_of(ctx, team)) as client:
-            path = f"/v1/credentials/{quote(args.server, safe='')}"
-            client.send(path, {"headers": {args.header: value}}, "PUT")
+            given = {"headers": {args.header: value}}
+            client.send_of_server("credentials", args.server, given, "PUT")
         shown = _json(db, team)
     console.result(shown, lambda: f"The team server keeps your credential for {args.server}.")
     return 0

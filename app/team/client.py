@@ -125,6 +125,19 @@ class TeamClient:
         """Send an object. Raises ToolcribError."""
         return self._exchange(method, path, body)
 
+    def send_of_server(self, kind: str, server: str, body: Json, method: str = "POST") -> Json:
+        """Send something about a server where each member signs in. Raises ToolcribError."""
+        try:
+            return self.send(f"/v1/{kind}/{quote(server, safe='')}", body, method)
+        except RefusedError:
+            known = self.sign_ins()
+            if server in known:
+                raise
+            raise ToolcribError(
+                f"The team has no server {server[:100]} where each member signs in.",
+                f"There are: {', '.join(known)}." if known else "It has no such server at all.",
+            ) from None
+
     def save_profile(self, name: str, body: Json) -> Json:
         """Save a team profile, as an editor. Raises ToolcribError."""
         return self._exchange("PUT", f"/v1/profiles/{quote(name, safe='')}", body)

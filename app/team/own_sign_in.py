@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from urllib.parse import quote
 
 import apsw
 
@@ -19,6 +18,7 @@ from app.team.membership import current, token_of
 
 WAIT_SECONDS = 300.0  # for a person
 _TICK_SECONDS = 0.1
+_KIND = "sign-ins"
 SIGNED_IN, ENDED, STORED, MISSING = "signed in", "ended", "stored", "missing"
 
 
@@ -72,25 +72,25 @@ def sign_in(
     Raises CancelledError once `cancel` is set, or another ToolcribError.
     """
     wait = _Wait(time.monotonic() + wait_seconds, wait_seconds, cancel or Event())
-    team, path = current(db), f"/v1/sign-ins/{quote(server, safe='')}"
+    team = current(db)
     with TeamClient(team.url, token_of(ctx, team)) as client:
-        ticket = asyncio.run(_ticket(client, path, team.url, open_page, wait))
-        tools = client.send(path, {"ticket": ticket}, "PUT").get("tools")
+        ticket = asyncio.run(_ticket(client, server, open_page, wait))
+        tools = client.send_of_server(_KIND, server, {"ticket": ticket}, "PUT").get("tools")
     return tools if type(tools) is int else -1
 
 
 async def _ticket(
     client: TeamClient,
-    path: str,
-    url: str,
+    server: str,
     open_page: Callable[[str], None],
     wait: _Wait,
 ) -> str:
     async with listening() as listener:
         state = secrets.token_urlsafe(32)
         given = {"back": listener.redirect_uri, "state": state}
-        page = str((await asyncio.to_thread(client.send, path, given)).get("page", ""))
-        if not is_safe(page, url):
+        begun = await asyncio.to_thread(client.send_of_server, _KIND, server, given)
+        page = str(begun.get("page", ""))
+        if not is_safe(page, client.url):
             raise ToolcribError("Its sign-in page has no https address; it was not opened.")
         listener.expect(state)
         # the listener must answer a browser that runs in this terminal
@@ -105,5 +105,5 @@ def sign_out(ctx: AppContext, db: apsw.Connection, server: str) -> bool:
     """Have the team server forget and revoke it; False where it had none. Raises ToolcribError."""
     team = current(db)
     with TeamClient(team.url, token_of(ctx, team)) as client:
-        answer = client.send(f"/v1/sign-ins/{quote(server, safe='')}", {}, "DELETE")
+        answer = client.send_of_server(_KIND, server, {}, "DELETE")
     return answer.get("deleted") is True

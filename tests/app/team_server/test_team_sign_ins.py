@@ -222,6 +222,15 @@ def test_a_sign_in_that_is_given_up_keeps_nothing_and_its_page_comes_too_late(
         assert own_sign_in.states(ctx, db) == {"guarded": own_sign_in.MISSING}
 
 
+def test_a_server_that_the_team_does_not_have_is_no_matter_of_ones_role(world: World) -> None:
+    with world.client("mia") as client:
+        for kind, method in (("sign-ins", "POST"), ("sign-ins", "DELETE"), ("credentials", "PUT")):
+            with pytest.raises(ToolcribError, match="no server gaurded where each") as caught:
+                given = {"back": BACK, "state": STATE, "headers": {"Authorization": "x"}}
+                client.send_of_server(kind, "gaurded", given, method)
+            assert caught.value.hint == "There are: guarded."
+
+
 def test_signing_out_forgets_and_revokes(
     world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
