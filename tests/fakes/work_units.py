@@ -2,8 +2,8 @@
 
 from xdist.scheduler import LoadFileScheduling
 
-# Postgres and a team server; the built wheels
-_SHARED = ("team", "tests/packaging/")
+# Postgres and a team server; the built wheels; the published encoder and the world's vectors
+_SHARED = ("tests/bench/", "tests/packaging/", "team")
 
 
 class FilesTogether(LoadFileScheduling):

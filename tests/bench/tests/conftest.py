@@ -43,6 +43,12 @@ def encoder() -> Encoder:
 
 
 @pytest.fixture(scope="session")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of vectors for experiments that encode the whole shipped world: 7 s of CPU each."""
+    return tmp_path_factory.mktemp("embeddings")
+
+
+@pytest.fixture(scope="session")
 def set_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small labelled query set on disk."""
     folder = tmp_path_factory.mktemp("data") / "api-bank"

@@ -55,7 +55,11 @@ def test_a_catalogues_servers_get_the_names_our_queries_use(catalogue: Path) -> 
 
 
 def test_the_report_judges_by_kind_and_by_floor(
-    catalogue: Path, encoder: Encoder, small_set: QuerySet, monkeypatch: pytest.MonkeyPatch
+    catalogue: Path,
+    encoder: Encoder,
+    embeddings: Path,
+    small_set: QuerySet,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = (
         OwnQuery("what does the clock say?", "single", Gold(("time/get_current_time",))),
@@ -63,7 +67,8 @@ def test_the_report_judges_by_kind_and_by_floor(
         OwnQuery("sing a song", "none", Gold(())),
     )
     monkeypatch.setattr(own, "own_queries", lambda: asked)
-    found = json.loads(json.dumps(own.run(catalogue, encoder, sets=[small_set]).as_json()))
+    report = own.run(catalogue, encoder, sets=[small_set], cache=embeddings)
+    found = json.loads(json.dumps(report.as_json()))
     ranked, floors, by_scan = (table["rows"] for table in found["tables"])
     assert [(r["catalogue"], r["kind"], r["tools"], r["queries"]) for r in ranked] == [
         ("their servers", "single", 2, 2),

@@ -26,7 +26,7 @@ def test_the_developers_queries_are_of_five_kinds_and_every_step_has_a_search() 
 
 
 def test_the_packs_requests_are_judged_with_and_without_on_sets_whose_tools_it_knows(
-    tmp_path: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: Encoder, embeddings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "api-bank"
     folder.mkdir()
@@ -47,7 +47,7 @@ def test_the_packs_requests_are_judged_with_and_without_on_sets_whose_tools_it_k
     git = {"name": "git_status", "description": "Shows the working tree status"}
     line = {"server": "mcp-server-git", "tools": [git]}
     (tmp_path / "catalog" / "real_catalog.jsonl").write_text(json.dumps(line))
-    report = requests.run(tmp_path, encoder)
+    report = requests.run(tmp_path, encoder, cache=embeddings)
     sets, developers, floors = report.tables
     methods = {row[3] for row in sets.rows}
     assert {row[0] for row in sets.rows} == {"api-bank", "macro"}
