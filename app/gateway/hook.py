@@ -23,7 +23,7 @@ _SECONDS_VARIABLE = "TOOLCRIB_HOOK_SECONDS"  # another limit, for slow machines
 _LONGEST_SECONDS = 60.0  # whatever that limit says
 _MOST_SECONDS = 1.0  # beyond that limit, after which the process ends whatever it waits for
 _MOST_BYTES = 4 << 20  # of what the host says
-_MOST_CHARACTERS = 8_001  # of the prompt: one more than is ever looked at
+_MOST_CHARACTERS = 32_001  # of the prompt: one more than is ever looked at
 # hosts whose answer names the event; for others the text is alone
 _EVENTS = {
     "claude-code": "UserPromptSubmit",

@@ -174,7 +174,7 @@ def test_the_list_form_is_silent_where_the_list_stays_whole(
     named: Path, hook: Hook, home: Path
 ) -> None:
     until(lambda: hook("opencode", PROMPT, words=LISTED), seconds=60)
-    for prompt in ("thanks!", "/compact", "!ls", "", "Read a note. " * 1_000):
+    for prompt in ("thanks!", "/compact", "!ls", "", "Read a note. " * 3_000):
         assert hook("opencode", prompt, words=LISTED) == "", prompt[:40]
     db = open_store(named)
     with transaction(db):
