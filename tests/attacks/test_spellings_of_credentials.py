@@ -166,6 +166,7 @@ def test_no_program_of_ours_prints_one(tmp_path: Path) -> None:
     plain = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     env = {**plain, "HOME": str(home), "TOOLCRIB_HOME": str(own), "PYTHONPATH": str(ROOT)}
     env["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+    env["TOOLCRIB_MODELS"] = os.environ["TOOLCRIB_MODELS"]  # else the scan exports an encoder
     printed = ""
     for verb in (
         ("scan", "--no-start"),
