@@ -140,7 +140,7 @@ def test_a_preview_is_what_the_hook_prints_to_the_byte(
 
 
 def test_silence_is_the_rule(hook: Hook) -> None:
-    long = "Read a note. " * 1_000
+    long = "Read a note. " * 3_000
     for prompt in ("thanks!", "ok, go on", "/compact", "!ls", "", "  ", long):
         assert hook("claude-code", prompt) == "", prompt[:40]
 
