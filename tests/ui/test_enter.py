@@ -53,6 +53,7 @@ from ui.windows.sections import SECTIONS
 from ui.windows.settings_dialog import SettingsDialog
 from ui.windows.team_dialog import TeamDialog
 from ui.windows.team_draft import DraftDialog
+from ui.windows.team_review import TeamReviewDialog
 
 TAB = Qt.FocusPolicy.TabFocus
 SHORT = Summary("a/b", "Short", MADE, "")
@@ -170,6 +171,7 @@ DIALOGS = {
     "policy file": (lambda w: ProfileFileDialog(w.services, w), ""),
     "team": (lambda w: TeamDialog(w.services, w), "Join"),
     "draft": (lambda w: DraftDialog(w.services, "everyday draft", w), ""),
+    "team review": (lambda w: TeamReviewDialog(w.services, w), ""),
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
