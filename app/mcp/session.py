@@ -104,7 +104,7 @@ class Upstream:
 
     def _wait_for_start(self, request: PendingRequest) -> str:
         if self._closed:
-            return f"The gateway is closing; {self.name} was not called."
+            return f"The gateway is closing; {self.name} was not called. Ask again."
         if self.state == FAILED and self._clock() < self._retry_at:
             seconds = max(1, round(self._retry_at - self._clock()))
             return f"{self.problem} It may be tried again in {seconds} s."
