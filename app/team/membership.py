@@ -13,7 +13,14 @@ from app.secrets.secret_store import SecretStore
 from app.system.endpoint import TEAM_TOKEN
 from app.system.quoting import quoted
 from app.team.catalogue import Applied, TeamCatalogue, is_held, kept_texts, place_of, remove_server
-from app.team.client import EndedTokenError, Membership, RefusedError, TeamClient, plain_url
+from app.team.client import (
+    EndedTokenError,
+    Membership,
+    OfflineError,
+    RefusedError,
+    TeamClient,
+    plain_url,
+)
 from store import exports, profiles, servers, teams
 from store.connection import transaction
 from store.records import MANUAL
@@ -89,8 +96,11 @@ def join(ctx: AppContext, db: apsw.Connection, url: str, token: str) -> TeamReco
             f"This machine is in the team {present.organisation} already.",
             "Leave it first: toolcrib team leave",
         )
-    with TeamClient(url, token) as client:
-        me = client.me()
+    try:
+        with TeamClient(url, token) as client:
+            me = client.me()
+    except OfflineError as error:  # nothing was synchronised yet that could go on working
+        raise OfflineError(error.title, "Check the URL, and that the team server runs.") from error
     if present is not None and present.organisation != me.organisation:
         raise ToolcribError(
             f"That token is of another organisation: {me.organisation}.",

@@ -233,3 +233,11 @@ def test_a_wrong_token_is_named_and_joins_nothing(
     with pytest.raises(ToolcribError, match="does not take the token"):
         membership.join(ctx, db, running_trial.url, "tct_" + "x" * 43)
     assert teams.current(db) is None
+
+
+def test_joining_out_of_reach_promises_nothing_that_was_never_synchronised(
+    ctx: AppContext, db: apsw.Connection
+) -> None:
+    with pytest.raises(OfflineError, match="cannot be reached") as caught:
+        membership.join(ctx, db, "http://127.0.0.1:9", "tct_x")
+    assert caught.value.hint == "Check the URL, and that the team server runs."
