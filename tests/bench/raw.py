@@ -14,7 +14,14 @@ from app.ranking.router import Router
 from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.long_prompts import PLACES, long_prompts
 from tests.bench.data.metrics import Judged, judge, mean
-from tests.bench.data.raw import KINDS, RawQuery, listed_tools, raw_queries, raw_servers
+from tests.bench.data.raw import (
+    KINDS,
+    RawQuery,
+    listed_tools,
+    model_requests,
+    raw_queries,
+    raw_servers,
+)
 from tests.bench.data.sets import QuerySet, SetTool
 from tests.bench.registry import FILE, read_registry
 from tests.bench.report import Cell, Column, Report, label, table
@@ -26,10 +33,12 @@ _NOTES = (
     "Gold was written before anything was run; halves by the hash of the query's text."
     " First hit counts any gold tool, first step only the first step's.",
     "refused: queries that get no tool, of those that no tool answers (none) and of the others.",
-    "half: a half of the tools, by hash, has the shipped pack's requests; with and without"
-    " are the queries whose first tool is in it or not.",
+    "pack, model: every tool has requests, the shipped pack's or a model's; half: a half of the"
+    " tools, by hash, has them. With and without are the queries whose first tool has some or not.",
     "The index of set 1's servers holds names and descriptions only: no parameters. The pack knows"
-    " set 1's tools; it knows none of set 2's, which are cold only.",
+    " set 1's tools and none of set 2's. For those a model wrote requests as a user's own does"
+    " (toolcrib requests write): from the prompt of app/ranking/rewrite.py alone, by a writer who"
+    " had seen no query.",
 )
 _LONG_NOTE = (
     "Long prompts: 200 to 2,150 words of story, rules and pasted files with a request at the"
@@ -49,14 +58,14 @@ def run(
     """Every kind of query of a set's half, cold and with requests for a half of the tools; or
     `long` prompts."""
     tools = raw_tools(data, number)
-    texts = pack_requests(tools)
+    texts = pack_requests(tools) if number == 1 else model_requests()
     lucky = {tool: written for tool, written in texts.items() if _is_lucky(tool)}
     queries = long_prompts(half) if long else raw_queries(half, number)
     cached = CachedEncoder(encoder, cache)
     rows: list[tuple[Cell, ...]] = []
     try:
-        known = {"half": lucky, "pack": texts} if any(texts.values()) else {}
-        for way, used in {"cold": {}, **known}.items():
+        full = "pack" if number == 1 else "model"
+        for way, used in {"cold": {}, "half": lucky, full: texts}.items():
             rows += _way(way, used, tools, queries, cached)
             if long:
                 alone = long_prompts(half, alone=True)

@@ -58,6 +58,13 @@ def raw_servers(registry: Sequence[SetTool]) -> tuple[SetTool, ...]:
     )
 
 
+def model_requests() -> dict[str, tuple[str, ...]]:
+    """Requests that a model wrote for the second set's tools, by server/tool."""
+    packed = (_INPUTS / "raw_requests_2.json.gz").read_bytes()
+    rows = json.loads(gzip.decompress(packed))
+    return {tool: tuple(texts) for tool, texts in rows.items()}
+
+
 def listed_tools() -> tuple[SetTool, ...]:
     """The tools of the second set's servers, as the servers list them."""
     packed = (_INPUTS / "raw_tools_2.jsonl.gz").read_bytes()

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from tests.bench.data.long_prompts import PLACES, long_prompts
-from tests.bench.data.raw import HALVES, KINDS, SETS, listed_tools, raw_queries
+from tests.bench.data.raw import HALVES, KINDS, SETS, listed_tools, model_requests, raw_queries
 from tests.bench.requests import pack_requests
 
 COUNTS = {1: {"none": 40}, 2: {"none": 20}}
@@ -51,6 +51,7 @@ def test_second_set_s_gold_is_of_its_tools_and_the_pack_knows_none() -> None:
             assert named <= listed
             assert bool(named) == (query.kind != "none")
     assert not any(pack_requests(tools).values())
+    assert model_requests().keys() == listed and all(model_requests().values())
 
 
 def test_second_set_s_servers_name_their_package_and_licence() -> None:
