@@ -236,7 +236,7 @@ def test_the_proposals_count_what_the_hosts_model_gets(show, services, places, q
     set_budget(page, qtbot, 1_000)
     over, text = services.hosts.verdict.to_free, page.moves.evidence.text()
     assert page.moves.headline.text() == f"To get Cursor out of BLOCK, free {over:,} tokens ≈"
-    assert f"That alone frees {smallest.cost:,} of tools that are off already." in text
+    assert f"That write alone frees {smallest.cost:,} tokens of tools that are off already." in text
     assert page.moves.sum.text() == (
         f"What is ticked frees 0 of {over - smallest.cost:,} tokens ≈: not enough yet."
     )

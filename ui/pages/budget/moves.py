@@ -38,7 +38,7 @@ _ELSE = (
 )
 _THROUGH = "Through Toolcrib the model of {} gets {:,} tokens ≈ in all."
 _AS_IS = "{} is left as it is: what you turn off reaches it once you write its config in Hosts."
-_OFF_ALREADY = "That alone frees {:,} of tools that are off already."
+_OFF_ALREADY = "That write alone frees {:,} tokens of tools that are off already."
 
 
 class BudgetMoves(QFrame):
