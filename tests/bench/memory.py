@@ -86,10 +86,21 @@ def _measure(home: Path, count: int) -> tuple[int, float]:
     """Processes and megabytes of `count` hosts' gateways, the backend and all their servers."""
     with ExitStack() as stack:
         # after the hosts' ends: one that loses its backend starts the next one
-        stack.callback(request, Place(str(home)), STOP)
+        stack.callback(_stop, home)
         hosts = [stack.enter_context(_host(home)) for _ in range(count)]
         family = _settled(home, hosts)
         return len(family), sum(map(_megabytes, family))
+
+
+def _stop(home: Path) -> None:
+    """End the backend, if there is one, and wait until it writes no more."""
+    place = Place(str(home))
+    status = request(place, STATUS)
+    if status is None:
+        return
+    backend = psutil.Process(status["pid"])
+    request(place, STOP)
+    backend.wait(30)
 
 
 @contextmanager

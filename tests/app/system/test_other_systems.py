@@ -21,6 +21,7 @@ from app.encoder.weights import DEFAULT_MODEL
 from app.system import commands, ending, processes
 from app.system.processes import MARK_VARIABLE, started_as
 from tests.app.system.test_native import SYSTEM, load
+from tests.fakes.process_waits import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="simulated on Linux")
 LONGEST_WINDOWS = 260  # characters of a path, where long paths are not switched on
@@ -226,7 +227,8 @@ def test_a_tree_is_found_and_ended_without_proc(without_proc: None) -> None:
 def test_a_mark_is_read_from_a_process_without_proc(without_proc: None) -> None:
     env = {**os.environ, MARK_VARIABLE: ":abc"}
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=env) as one:
-        assert processes._has_mark(one.pid, "abc") and not processes._has_mark(one.pid, "other")
+        until(lambda: processes._has_mark(one.pid, "abc"))  # its variables come after its start
+        assert not processes._has_mark(one.pid, "other")
 
 
 # ---- macOS

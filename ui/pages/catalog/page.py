@@ -381,7 +381,7 @@ class CatalogPage(Page):
         self.empty.buttons[0].clicked.connect(self.open_config)
         self.empty.buttons[1].clicked.connect(self.add_server)
         self.empty.buttons[2].clicked.connect(self.take_sample)
-        self.empty.buttons[3].clicked.connect(self.find_listed)
+        self.empty.buttons[3].clicked.connect(lambda: self.find_listed())
 
     def _on_loaded(self) -> None:
         self.content.show_catalog()
