@@ -80,13 +80,13 @@ def text(result: Json) -> str:
 def report(result: Json) -> Report:
     """The measures as a table of tests/bench/RESULTS.md."""
     columns = (
-        label("a caller sees"), Column("tools"), label("plan"), Column("recall@20"),
+        label("a caller sees"), Column("tools"), label("plan"), Column("recall@20 %"),
         *map(Column, ("database CPU ms", "replica CPU ms", "search p95 ms", "vectors p95 ms")),
         *map(Column, ("vectors CPU ms", "sqlite-vec p95 ms", "sqlite-vec CPU ms")),
     )  # fmt: skip
     rows = [
         (
-            name, one["tools"], one["plan"], round(one["recall_at_20"], 4),
+            name, one["tools"], one["plan"], round(100 * one["recall_at_20"], 2),
             one["search_database_cpu_ms"], one["search_replica_cpu_ms"], one["search_ms"]["p95"],
             one["nearest_ms"]["p95"], one["nearest_database_cpu_ms"],
             one["sqlite_vec"]["nearest_ms"]["p95"], one["sqlite_vec"]["nearest_cpu_ms"],

@@ -53,7 +53,7 @@ def test_a_table_replaces_the_one_before(tmp_path: Path) -> None:
 def test_measures_are_rows_of_the_results(tmp_path: Path) -> None:
     scale = report(RESULT).as_json()
     assert scale["tables"][0]["rows"][0] == {
-        "a caller sees": "50 %", "tools": 500, "plan": "HNSW", "recall@20": 0.995,
+        "a caller sees": "50 %", "tools": 500, "plan": "HNSW", "recall@20 %": 99.5,
         "database CPU ms": 20.0, "replica CPU ms": 10.0, "search p95 ms": 20.0,
         "vectors p95 ms": 20.0, "vectors CPU ms": 5.0, "sqlite-vec p95 ms": 20.0,
         "sqlite-vec CPU ms": 8.0,
