@@ -15,7 +15,7 @@ from app.core.safe_write import (
     temporary_name,
     written_beside,
 )
-from app.export.exchanging import Version, is_settled, put_newest_back
+from app.export.exchanging import Version, discard, is_settled, put_newest_back
 from app.export.write_journal import WriteJournal, lock_id, write_error
 from app.hosts.reading import hash_bytes, read_bytes
 from store.files import give_to_owner_above
@@ -133,7 +133,8 @@ def _exchanged(
         return True
     try:
         if is_settled(temporary, Version(0, expected)):
-            os.unlink(temporary)
+            discard(temporary)  # the write is done: a version that stays is no reason to undo it
+            discard(temporary)  # and a disk that failed once may not fail again
             return True
     except BaseException:
         put_newest_back(temporary, target, own, own, journal.note_step)
