@@ -107,8 +107,7 @@ def settle(journal: WriteJournal) -> None:
     """
     notes = Notes.read(journal.notes)
     try:
-        if notes.temporary and is_temporary(os.path.basename(notes.temporary)):
-            _settle_or_keep(notes, journal)
+        settle_file(journal)
     finally:
         if notes.lock:
             with contextlib.suppress(OSError):
@@ -120,9 +119,16 @@ def settle(journal: WriteJournal) -> None:
         journal.clear()
 
 
-def _settle_or_keep(notes: "Notes", journal: WriteJournal) -> None:
+def settle_file(journal: WriteJournal) -> None:
+    """Finish what the notes say of a file beside the target; the rest of the notes stays.
+
+    Raises ToolcribError as settle() does.
+    """
+    notes = Notes.read(journal.notes)
+    if not is_temporary(os.path.basename(notes.temporary)):
+        return
     try:
-        _settle_file(notes, journal)
+        _settle(notes, journal)
     except FileNotFoundError:  # nothing is left
         return
     except OSError as error:
@@ -167,7 +173,7 @@ class Notes:
         return Step(Version(self.inode, self.ours), Version(0, self.expected))
 
 
-def _settle_file(notes: Notes, journal: WriteJournal) -> None:
+def _settle(notes: Notes, journal: WriteJournal) -> None:
     left = os.lstat(notes.temporary)
     if not stat.S_ISREG(left.st_mode):
         return

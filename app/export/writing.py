@@ -16,7 +16,7 @@ from app.core.safe_write import (
     written_beside,
 )
 from app.export.exchanging import Version, discard, is_settled, put_newest_back
-from app.export.write_journal import WriteJournal, lock_id, write_error
+from app.export.write_journal import WriteJournal, lock_id, settle_file, write_error
 from app.hosts.reading import hash_bytes, read_bytes
 from store.files import give_to_owner_above
 
@@ -37,6 +37,7 @@ def replace_file(path: Path, data: bytes | None, *, expected: str, journal: Writ
     """
     target = os.path.realpath(path)
     check_replaceable(path, expected)
+    settle_file(journal)  # of the file before, whose notes go now
     try:
         if data is None:
             _remove(target, expected, journal)
@@ -133,8 +134,9 @@ def _exchanged(
         return True
     try:
         if is_settled(temporary, Version(0, expected)):
-            discard(temporary)  # the write is done: a version that stays is no reason to undo it
-            discard(temporary)  # and a disk that failed once may not fail again
+            discard(
+                temporary
+            )  # one that stays is no reason to undo the write; settled with the notes
             return True
     except BaseException:
         put_newest_back(temporary, target, own, own, journal.note_step)
