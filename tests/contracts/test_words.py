@@ -1,6 +1,7 @@
 """Names say what they hold: none of the words that only say what happened to it."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,3 +90,34 @@ def test_a_measure_stays_within_its_limit(measure: Measure, product: list) -> No
 )
 def test_the_measures_count_what_they_say(source: str, values: tuple[float, ...]) -> None:
     assert tuple(measure.value([read(source)]) for measure in MEASURES) == values
+
+
+# a variable's name in a sentence: what a rename of it leaves behind
+CODE = re.compile(r"(?<![\w./`~<{-])[a-z]+(?:_[a-z]+)+(?![\w/.(=*`}>])")
+# that a user meets by these names
+SPOKEN = frozenset({"search_tools", "call_tool", "list_changed"})
+
+
+def sentences(source: str) -> Iterator[tuple[int, str]]:
+    """Texts of four words or more that begin as a sentence and end as one."""
+    tree = ast.parse(source)
+    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in documented:
+            continue
+        text = node.value if isinstance(node.value, str) else ""
+        is_sentence = re.match(r"[A-Z].*[.?!]$", text) and text.count(" ") > 2
+        if is_sentence and '{"' not in text:  # else it describes a JSON document
+            yield node.lineno, text
+
+
+def test_no_sentence_holds_the_name_of_a_variable() -> None:
+    assert CODE.search("A model is to_models of these.")
+    wrong = [
+        f"{path}:{line}: {text}"
+        for place in ("app", "ui")
+        for path in sorted((ROOT / place).rglob("*.py"))
+        for line, text in sentences(path.read_text(encoding="utf-8"))
+        if set(CODE.findall(text)) - SPOKEN
+    ]
+    assert wrong == []

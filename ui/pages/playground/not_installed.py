@@ -16,8 +16,8 @@ from ui.widgets.label import PlainLabel
 
 BADGE = BadgeText("Not installed", "neutral", "plus")
 NONE_FITS = "No tool of yours fits. A listed server may have one."
-TO_MODELS = "A model that searches is to_models of these, too, to ask you."
-ONLY_HERE = "Models are not to_models of these. Settings, Profile, can change that."
+TO_MODELS = "A model that searches gets these names too, and can ask you to add one."
+ONLY_HERE = "Models do not get these names. Settings, Profile, can change that."
 
 
 class NotInstalled(QWidget):
