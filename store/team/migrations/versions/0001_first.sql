@@ -262,6 +262,16 @@ CREATE TABLE upstream_secrets (
     FOREIGN KEY (organisation_id, server_id) REFERENCES servers (organisation_id, id) ON DELETE CASCADE
 );
 
+CREATE TABLE sessions (
+    id text PRIMARY KEY,
+    organisation_id bigint NOT NULL,
+    member_id bigint NOT NULL,
+    data jsonb NOT NULL DEFAULT '{}',
+    expires timestamptz NOT NULL,
+    FOREIGN KEY (organisation_id, member_id) REFERENCES members (organisation_id, id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_by_end ON sessions (expires);
+
 CREATE TABLE blobs (
     organisation_id bigint NOT NULL REFERENCES organisations ON DELETE CASCADE,
     name text NOT NULL,
@@ -502,7 +512,7 @@ DECLARE
 BEGIN
     FOREACH name_ IN ARRAY ARRAY['organisations', 'members', 'tokens', 'scopes', 'servers', 'tools',
         'tool_vectors', 'requests', 'request_vectors', 'vocabulary', 'stems', 'findings', 'decisions', 'profiles',
-        'profile_tools', 'policies', 'labels', 'use', 'upstream_secrets', 'blobs', 'audit',
+        'profile_tools', 'policies', 'labels', 'use', 'upstream_secrets', 'sessions', 'blobs', 'audit',
         'cursors', 'changes'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name_);
     END LOOP;
@@ -527,7 +537,7 @@ BEGIN
     EXECUTE format('CREATE POLICY changed ON members FOR UPDATE USING (%s%s)', mine, administering);
     GRANT SELECT, INSERT, UPDATE ON members TO toolcrib_member;
     -- one's own, and for an admin everybody's
-    FOREACH name_ IN ARRAY ARRAY['tokens', 'labels', 'use'] LOOP
+    FOREACH name_ IN ARRAY ARRAY['tokens', 'labels', 'use', 'sessions'] LOOP
         EXECUTE format('CREATE POLICY owned ON %I USING (%s%s)', name_, mine, own);
         EXECUTE format('CREATE POLICY overseen ON %I USING (%s%s)', name_, mine, administering);
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO toolcrib_member', name_);
