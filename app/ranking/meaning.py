@@ -104,11 +104,11 @@ class DenseRetriever:
         extras = Extras(past, named, beside, weight, taught)
         return DenseScores(cosines[0], cosines[1:], extras, queries[0])
 
-    def floor(self, query: str, vector: bytes) -> float:
+    def floor(self, query: str, vector: bytes, *, translated: bool) -> float:
         """The floor that the last scan set for a query with this vector."""
         if self._floor is None:
             self._floor = load_floor(self._db, self._encoder.key, self._encoder.dims)
-        return self._floor.of(query, vector)
+        return self._floor.of(query, vector, translated=translated)
 
     def _cosines(
         self,

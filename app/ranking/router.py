@@ -219,9 +219,9 @@ class Router:
     ) -> Ranked:
         """The gates' verdicts over scores that are there already; other settings can be tried."""
         settings = settings or self._settings
-        query = _typed_in_english(scored)
         floor = NONE if scored.labelled else settings.floor or self.floor_of(scored)
-        used = replace(settings, floor=floor if settings.floor else floor_for(query, floor))
+        in_english = settings.floor or scored.reading.translated
+        used = replace(settings, floor=floor if in_english else floor_for(_typed(scored), floor))
         best_off = scored.best_off
         if best_off is not None and (best_off.iso is not None and best_off.iso < used.floor):
             best_off = None  # nothing fits at all
@@ -258,9 +258,12 @@ class Router:
         0 where no meaning was compared or no scan set one."""
         if not scored.floors:
             by_meaning = self._compare if scored.vector else None
-            query = _typed_in_english(scored)
-            floor = by_meaning.floor(query, scored.vector) if by_meaning else 0.0
-            scored.floors.append(floor + scored.reading.margin if floor > 0 else floor)
+            reading, floor = scored.reading, 0.0
+            if by_meaning is not None:
+                floor = by_meaning.floor(
+                    _typed(scored), scored.vector, translated=reading.translated
+                )
+            scored.floors.append(floor + reading.margin if floor > 0 else floor)
         return scored.floors[0]
 
     def _scope(self, allowed: frozenset[int] | None, *, only_shown: bool) -> Scope | None:
@@ -379,9 +382,9 @@ def _as_translated(reading: Reading) -> str:
     return _GLOSS.format(text) if reading.translated else ""
 
 
-def _typed_in_english(scored: Scored) -> str:
-    """The query as typed, nothing where its translation was compared."""
-    return "" if scored.reading.translated else scored.request.query or scored.request.tool
+def _typed(scored: Scored) -> str:
+    """The query as typed."""
+    return scored.request.query or scored.request.tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Meaning(Protocol):
         """Cosines of the whole request (first text) and its steps."""
         ...
 
-    def floor(self, query: str, vector: bytes) -> float:
+    def floor(self, query: str, vector: bytes, *, translated: bool) -> float:
         """The floor of a query with this vector."""
         ...
 

@@ -391,9 +391,9 @@ class TeamSources:
         known = {id_: cosine for id_, cosine in cosines.items() if id_ in self._server_of}
         return hierarchy.scores(known, best, self._server_of)
 
-    def floor(self, query: str, vector: bytes) -> float:
+    def floor(self, query: str, vector: bytes, *, translated: bool) -> float:
         """The organisation's floor for a query."""
-        return self.derived.floor.of(query, vector)
+        return self.derived.floor.of(query, vector, translated=translated)
 
 
 class _TeamSpeller(Speller):
