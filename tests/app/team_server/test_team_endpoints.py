@@ -17,7 +17,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -37,6 +36,7 @@ from app.team_server.serving import Replica, ReplicaServer, listen, make
 from store.team import tokens
 from store.team.connecting import as_owner
 from tests.fakes.team_tenants import MARK, SECRET, Agent, Tenant, add_server, fill
+from tests.fakes.team_visit import Home, LeakError, Visit
 from tests.fakes.web_client import Answer, WebClient
 from tests.store.team.test_team_isolation import careless
 
@@ -46,68 +46,7 @@ CALLS = int(os.environ.get("TOOLCRIB_ISOLATION_CALLS", "240"))
 METRICS = "watch-me"
 WORKERS = 4
 NAMED = re.compile(r"org\d+x\d+(?:/t\d+)?")  # servers and tools
-TWIN = 5_000  # added to a number: an organisation that is not there
 METHODS = ("ping", "initialize", "tools/list", "tools/call", "server/discover")
-
-
-class LeakError(AssertionError):
-    """An answer holds, or tells of, what is another organisation's."""
-
-
-@dataclass
-class Home:
-    """A replica with its organisations."""
-
-    replica: Replica
-    port: int
-    tenants: list[Tenant]
-    sealer: Sealer
-    sent: dict[int, set[int]] = field(default_factory=dict)  # foreign marks, by organisation
-
-
-@dataclass
-class Visit:
-    """A caller who asks for what is his, and for what is another's."""
-
-    home: Home
-    mine: Tenant
-    other: Tenant
-    agent: Agent
-    rng: random.Random
-
-    def client(self, path: str = "/mcp") -> WebClient:
-        return WebClient(self.home.port, self.agent.value, path)
-
-    def checked(self, answer: Answer) -> Answer:
-        """Look for marks of others that the caller's organisation did not send itself."""
-        whole = f"{answer.headers} {answer.body.decode()}"
-        known = {self.mine.number} | self.home.sent.get(self.mine.number, set())
-        if not {int(number) for number in SECRET.findall(whole)} <= {self.mine.number}:
-            raise LeakError(whole)
-        if not {int(number) for number in MARK.findall(whole)} <= known:
-            raise LeakError(whole)
-        return answer
-
-    def aimed(self, ask: Callable[[str], Answer]) -> dict[str, Answer]:
-        """Ask by another organisation's mark and by one that is not there."""
-        twin = f"org{self.other.number + TWIN}x"
-        both = {self.other.number, self.other.number + TWIN}
-        self.home.sent.setdefault(self.mine.number, set()).update(both)
-        return {mark: self.checked(ask(mark)) for mark in (self.other.mark, twin)}
-
-    def alike(self, ask: Callable[[str], Answer]) -> Answer:
-        """The answer to both, which differs in nothing."""
-        answers = self.aimed(ask)
-        texts = {one.body.decode().replace(mark, "@") for mark, one in answers.items()}
-        if len(texts) > 1 or len({one.status for one in answers.values()}) > 1:
-            raise LeakError(str(texts))
-        return next(iter(answers.values()))
-
-    def json(self, method: str, path: str, body: object = None, *, status: int = 200) -> dict:
-        sent = b"" if body is None else json.dumps(body).encode()
-        answer = self.checked(self.client(path).send(method, sent))
-        assert answer.status == status, (method, path, answer.body)
-        return answer.last
 
 
 def test_every_route_and_method_has_a_case(home: Home) -> None:
