@@ -18,8 +18,9 @@ from app.core.text import plural
 from app.system.quoting import quoted
 from app.team import membership, sending
 from app.team.client import TeamClient, plain_url
-from app.team.reviewing import APPROVED, KEPT, TeamTool, decide, named, team_tools
+from app.team.reviewing import TeamTool, decide, named, team_tools
 from store import profiles, teams
+from store.findings import APPROVED, KEPT
 from store.teams import TeamRecord
 from store.typed import Json
 

@@ -12,6 +12,7 @@ from app.hosts.launch import LaunchSpec
 from app.policy.policy_file import Policy, parse_policy
 from app.secrets.secret_store import SecretStore, install_key
 from store import profiles, servers, teams, tools
+from store.findings import KEPT
 from store.hashes import tool_hash
 from store.records import MANUAL, READ, EntryRecord, NewTool
 from store.teams import TeamRecord, TeamRow
@@ -46,7 +47,7 @@ def kept_texts(db: apsw.Connection, team: TeamRecord) -> set[tuple[int, str]]:
     """Remote ids and hashes of the tools that a review keeps from the members."""
     bodies = [row.body for row in teams.rows(db, team.id, teams.REVIEW)]
     return {
-        (int(body["tool"]), str(body["hash"])) for body in bodies if body.get("decision") == "kept"
+        (int(body["tool"]), str(body["hash"])) for body in bodies if body.get("decision") == KEPT
     }
 
 

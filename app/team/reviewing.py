@@ -13,8 +13,6 @@ from app.team.client import TeamClient
 from store import teams
 from store.typed import Json
 
-APPROVED, KEPT = "approved", "kept"
-
 
 @dataclass(frozen=True, slots=True)
 class TeamTool:

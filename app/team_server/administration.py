@@ -6,8 +6,9 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import TypeVar
 
 import psycopg
 
@@ -24,10 +25,11 @@ from store.connection import open_store
 from store.team import audit, members, organisations, tokens, tools, use
 from store.team.connecting import Connection, as_operator
 from store.team.migrate import migrate, newest, version
-from store.team.records import MEMBER, Member, Organisation
+from store.team.records import EVERYBODY, MEMBER, Member, Organisation
 from store.team.upkeep import analyse, build_indexes, upkeep
 from store.typed import Json
 
+Row = TypeVar("Row")
 _LONGEST = 200  # characters of one value in the audit log's lines
 
 
@@ -51,25 +53,36 @@ def database() -> str:
     return address
 
 
+def present(row: Row | None, named: str, hint: str) -> Row:
+    """The row. Raises ToolcribError, with what was named, where there is none."""
+    if row is None:
+        raise ToolcribError(f"There is no {named}.", hint)
+    return row
+
+
 def organisation_of(connection: Connection, name: str) -> Organisation:
     """The organisation of this name. Raises ToolcribError."""
-    known = organisations.find(connection, name)
-    if known is None:
-        raise ToolcribError(
-            f"There is no organisation {name}.", "Its first member makes it: toolcrib-team user add"
-        )
-    return known
+    hint = "Its first member makes it: toolcrib-team user add"
+    return present(organisations.find(connection, name), f"organisation {name}", hint)
 
 
 def member_of(connection: Connection, organisation: str, name: str) -> Member:
     """The member of this name. Raises ToolcribError."""
-    known = members.named(connection, organisation_of(connection, organisation).id, name)
-    if known is None:
-        raise ToolcribError(
-            f"There is no member {name}.",
-            f"See: toolcrib-team user list --organisation {organisation}",
-        )
-    return known
+    row = members.named(connection, organisation_of(connection, organisation).id, name)
+    hint = f"See: toolcrib-team user list --organisation {organisation}"
+    return present(row, f"member {name}", hint)
+
+
+def granted(groups: Sequence[str] | None) -> tuple[str, ...]:
+    """Grants of these groups; of every member without any."""
+    return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
+
+
+def seen_by(grants: Sequence[str]) -> str:
+    """Members whom grants let see something, in words."""
+    if tuple(grants) == EVERYBODY:
+        return "everyone"
+    return ", ".join(one.partition(":")[2] or one for one in grants)
 
 
 # ---- database

@@ -10,6 +10,7 @@ from app.core.settings import ProfileSettings
 from app.policy.policy_file import Policy, names_tool, parse_policy
 from app.team_server import refusal
 from app.team_server.identity import Caller
+from store.findings import KEPT
 from store.team import policies, profiles, servers, tools
 from store.team.connecting import Connection, as_member
 from store.team.records import Profile, Server, TickRow, Tool
@@ -32,7 +33,7 @@ class CallerView:
         """Reason that a tool of the catalogue may not be called, "" for none."""
         if not self.is_on(tool.tool_id):
             return "it is off in this profile"
-        if tool.held or tool.decision == "kept":
+        if tool.held or tool.decision == KEPT:
             return "it is held for review"
         if tool.problem:
             return tool.problem
@@ -95,13 +96,9 @@ class CallerViews:
 
     def of_server(self, caller: Caller, view: CallerView, server: Server) -> list[Tool]:
         """The tools of one server that may be called."""
-        organisation, after = caller.member.organisation_id, 0
-        usable: list[Tool] = []
         with as_member(self._pool, caller.member) as connection:
-            while page := tools.every(connection, organisation, after=after):
-                after = page[-1].id
-                usable += [row for row in page if row.server_id == server.id]
-        return [tool for tool in usable if not view.reason(tool)]
+            rows = tools.every(connection, caller.member.organisation_id, server=server.id)
+        return [tool for tool in rows if not view.reason(tool)]
 
     def pinned(self, caller: Caller, view: CallerView) -> list[Tool]:
         """The pinned tools that may be called."""

@@ -6,9 +6,15 @@ from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.core.text import plural
 from app.policy.policy_file import MOST_BYTES, parse_policy
-from app.team_server.administration import database, organisation_of, say
+from app.team_server.administration import (
+    database,
+    granted,
+    organisation_of,
+    present,
+    say,
+    seen_by,
+)
 from app.team_server.caller_view import TEAM_POLICY
-from app.team_server.server_verbs import granted, seen_by
 from store.team import policies, profiles
 from store.team.connecting import Connection, as_operator
 from store.team.records import Organisation, Policy, Profile
@@ -32,7 +38,15 @@ def run_profile_change(args: argparse.Namespace) -> int:
         organisation = organisation_of(db, args.organisation)
         row = _profile(db, organisation, args.name)
         grants = granted(args.group)
-        profiles.save(db, organisation.id, row.name, row.settings, row.ticks, grants=grants)
+        profiles.save(
+            db,
+            organisation.id,
+            row.name,
+            row.settings,
+            row.ticks,
+            grants=grants,
+            version=row.version,
+        )
     say(f"{row.name} is seen by {seen_by(grants)}.")
     return 0
 
@@ -90,16 +104,10 @@ def _counts(name: str) -> str:
 
 
 def _profile(db: Connection, organisation: Organisation, name: str) -> Profile:
-    known = profiles.named(db, organisation.id, name)
-    if known is None:
-        hint = f"See: toolcrib-team profile list --organisation {organisation.name}"
-        raise ToolcribError(f"There is no profile {name}.", hint)
-    return known
+    hint = f"See: toolcrib-team profile list --organisation {organisation.name}"
+    return present(profiles.named(db, organisation.id, name), f"profile {name}", hint)
 
 
 def _policy(db: Connection, organisation: Organisation, name: str) -> Policy:
-    known = policies.named(db, organisation.id, name)
-    if known is None:
-        hint = f"See: toolcrib-team policy list --organisation {organisation.name}"
-        raise ToolcribError(f"There is no policy {name}.", hint)
-    return known
+    hint = f"See: toolcrib-team policy list --organisation {organisation.name}"
+    return present(policies.named(db, organisation.id, name), f"policy {name}", hint)

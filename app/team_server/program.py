@@ -17,6 +17,7 @@ from app.team_server.configuration import DATABASE
 from app.team_server.configuration import from_environ as configured
 from app.team_server.sealing import KEY_VARIABLE, Sealer
 from store.errors import StoreError
+from store.findings import APPROVED, KEPT
 from store.team.records import ADMIN, EDITOR, MEMBER
 
 _ROLES = (MEMBER, EDITOR, ADMIN)
@@ -178,7 +179,7 @@ def _add_reviews(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     show = _verb(review, "show", "print a tool's definition", server_verbs.run_review_show)
     approve = _verb(review, "approve", "members get it", server_verbs.run_review_decide)
     keep = _verb(review, "keep", "members do not get it", server_verbs.run_review_decide)
-    for one, decision in ((approve, "approved"), (keep, "kept")):
+    for one, decision in ((approve, APPROVED), (keep, KEPT)):
         one.set_defaults(decision=decision)
         one.add_argument("--text", required=True, help="beginning of the text's hash, see: show")
         one.add_argument("--member", required=True, help="an editor or admin, who decides")

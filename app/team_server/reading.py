@@ -45,12 +45,8 @@ def read_server(
 
 def _reviewed(connection: Connection, organisation: int, server: Server) -> dict[str, str]:
     """Trusted hashes by name of the tools that the team has of a server."""
-    known: dict[str, str] = {}
-    after = 0
-    while page := tools.every(connection, organisation, after=after):
-        after = page[-1].id
-        known |= {row.name: row.trusted_hash for row in page if row.server_id == server.id}
-    return known
+    rows = tools.every(connection, organisation, server=server.id)
+    return {row.name: row.trusted_hash for row in rows}
 
 
 def _listed(

@@ -5,20 +5,28 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
 
 from app.core.errors import ToolcribError
 from app.secrets.secret_store import Secrets
-from app.team_server.administration import database, member_of, organisation_of, say
+from app.team_server.administration import (
+    database,
+    granted,
+    member_of,
+    organisation_of,
+    present,
+    say,
+    seen_by,
+)
 from app.team_server.configuration import from_environ as configured
 from app.team_server.credentials import open_sealed, seal
 from app.team_server.finding import load_encoder
 from app.team_server.reading import read_server
 from app.team_server.sealing import Sealer
 from app.team_server.url_guard import UrlGuard
+from store.findings import APPROVED, KEPT
 from store.team import reviews, servers, tools, upstream_secrets
 from store.team.connecting import Connection, as_operator
-from store.team.records import EVERYBODY, MEMBER, NewServer, Organisation, Server, Tool
+from store.team.records import MEMBER, NewServer, Organisation, Server, Tool
 
 
 def run_server_add(args: argparse.Namespace) -> int:
@@ -43,11 +51,6 @@ def run_server_add(args: argparse.Namespace) -> int:
     else:
         say(f"{args.name} was added. Its tools are read once it has a credential.")
     return 0
-
-
-def granted(groups: Sequence[str] | None) -> tuple[str, ...]:
-    """Grants of these groups; of every member without any."""
-    return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
 
 
 def run_server_credential(args: argparse.Namespace) -> int:
@@ -83,15 +86,13 @@ def run_server_list(args: argparse.Namespace) -> int:
     with as_operator(database()) as db:
         id_ = organisation_of(db, args.organisation).id
         rows = servers.every(db, id_)
-        of_server: dict[int, list[bool]] = {}
-        for tool in _tools(db, id_):
-            of_server.setdefault(tool.server_id, []).append(tool.held)
+        counts = tools.counts(db, id_)
     for row in rows:
-        states = of_server.get(row.id, [])
-        held = f", {sum(states)} held" if any(states) else ""
+        number, kept_back = counts.get(row.id, (0, 0))
+        held = f", {kept_back} held" if kept_back else ""
         state = "" if row.enabled else "  off"
         place = row.url or row.spec.get("command", "")
-        say(f"{row.name}  {place}  {len(states)} tools{held}  {seen_by(row.grants)}{state}")
+        say(f"{row.name}  {place}  {number} tools{held}  {seen_by(row.grants)}{state}")
     return 0
 
 
@@ -104,9 +105,9 @@ def run_server_read(args: argparse.Namespace) -> int:
         secrets = _secrets(db, organisation, server)
     number = read_server(given, organisation.id, server.name, secrets, encoder=load_encoder())
     with as_operator(given.database) as db:
-        held = sum(tool.held for tool in _tools(db, organisation.id) if tool.server_id == server.id)
-    after = "; see: toolcrib-team review list" if held else ""
-    say(f"{server.name} has {number} tools, {held} held{after}.")
+        rows = tools.every(db, organisation.id, server=server.id, held=True)
+    after = "; see: toolcrib-team review list" if rows else ""
+    say(f"{server.name} has {number} tools, {len(rows)} held{after}.")
     return 0
 
 
@@ -153,27 +154,8 @@ def run_server_remove(args: argparse.Namespace) -> int:
 
 
 def _server(db: Connection, organisation: Organisation, name: str) -> Server:
-    known = servers.named(db, organisation.id, name)
-    if known is None:
-        raise ToolcribError(
-            f"There is no server {name}.",
-            f"See: toolcrib-team server list --organisation {organisation.name}",
-        )
-    return known
-
-
-def seen_by(grants: Sequence[str]) -> str:
-    """Members whom grants let see something, in words."""
-    if tuple(grants) == EVERYBODY:
-        return "everyone"
-    return ", ".join(one.partition(":")[2] or one for one in grants)
-
-
-def _tools(db: Connection, organisation: int) -> Iterator[Tool]:
-    after = 0
-    while page := tools.every(db, organisation, after=after):
-        yield from page
-        after = page[-1].id
+    hint = f"See: toolcrib-team server list --organisation {organisation.name}"
+    return present(servers.named(db, organisation.id, name), f"server {name}", hint)
 
 
 # ---- review of tools
@@ -183,7 +165,7 @@ def run_review_list(args: argparse.Namespace) -> int:
     """`toolcrib-team review list`: tools that members do not get, each with the reasons."""
     with as_operator(database()) as db:
         organisation = organisation_of(db, args.organisation)
-        rows = [tool for tool in _tools(db, organisation.id) if tool.held]
+        rows = tools.every(db, organisation.id, held=True)
         reasons: dict[int, list[str]] = {}
         for one in reviews.findings(db, organisation.id, [tool.id for tool in rows]):
             reasons.setdefault(one.tool_id, []).append(f"  {one.rule} {one.severity}: {one.detail}")
@@ -197,7 +179,7 @@ def run_review_list(args: argparse.Namespace) -> int:
 
 
 def _state(tool: Tool) -> str:
-    if tool.decision == reviews.KEPT:
+    if tool.decision == KEPT:
         return "kept from members by a review"
     changed = tool.trusted_hash and tool.trusted_hash != tool.hash
     return "changed since its review" if changed else "waits for a review"
@@ -235,15 +217,11 @@ def run_review_decide(args: argparse.Namespace) -> int:
             member_id=member.member_id,
             reason=args.reason,
         )
-    done = "Members get" if args.decision == reviews.APPROVED else "Members do not get"
+    done = "Members get" if args.decision == APPROVED else "Members do not get"
     say(f"{done} {tool.tool_id} with this text.")
     return 0
 
 
 def _tool(db: Connection, organisation: Organisation, tool_id: str) -> Tool:
-    known = tools.named(db, organisation.id, tool_id)
-    if known is None:
-        raise ToolcribError(
-            f"There is no tool {tool_id}.", "It is written SERVER/TOOL; see: review list"
-        )
-    return known
+    hint = "It is written SERVER/TOOL; see: review list"
+    return present(tools.named(db, organisation.id, tool_id), f"tool {tool_id}", hint)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from store.findings import APPROVED, KEPT
 from store.team.connecting import Connection
 from store.team.reading import all_of, changed, number_of
 from store.team.records import Decision, Finding
 
-APPROVED, KEPT = "approved", "kept"
 DECISIONS = (APPROVED, KEPT)
 _DECISION = "id, tool_id, hash, decision, reason, member_id, at"
 

@@ -77,15 +77,32 @@ def save(
 
 
 def every(
-    connection: Connection, organisation_id: int, *, after: int = 0, most: int = 1_000
+    connection: Connection,
+    organisation_id: int,
+    *,
+    server: int | None = None,
+    held: bool | None = None,
 ) -> list[Tool]:
-    """Tools that the caller sees, by id; page on with `after`."""
+    """Tools that the caller sees, by id: of one server, or in one state, where that is given."""
     sql = (
         f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
-        " AND t.id > %(after)s ORDER BY t.id LIMIT %(most)s"
+        + " AND t.server_id = %(server)s" * (server is not None)
+        + " AND t.held = %(held)s" * (held is not None)
+        + " ORDER BY t.id"
     )
-    values = {"organisation": organisation_id, "after": after, "most": most}
+    values = {"organisation": organisation_id, "server": server, "held": held}
     return all_of(connection, Tool, sql, values)
+
+
+def counts(connection: Connection, organisation_id: int) -> dict[int, tuple[int, int]]:
+    """Numbers of tools, and of those that are held, by server."""
+    sql = (
+        "SELECT server_id, count(*), count(*) FILTER (WHERE held) FROM tools"
+        " WHERE organisation_id = %(organisation)s GROUP BY server_id"
+    )
+    values = {"organisation": organisation_id}
+    rows = all_of(connection, lambda *row: row, sql, values)
+    return {server: (number, held) for server, number, held in rows}
 
 
 def some(connection: Connection, organisation_id: int, ids: Sequence[int]) -> list[Tool]:

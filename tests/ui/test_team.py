@@ -12,6 +12,7 @@ from app.catalog.catalog import load_catalog
 from app.team import membership, reviewing
 from app.team.client import TeamClient
 from store.connection import transaction
+from store.findings import APPROVED, KEPT
 from tests.fakes.team_fixtures import running_trial
 from tests.fakes.team_replica import team_with_an_issuer
 from ui.windows.team_dialog import TeamDialog, ago
@@ -62,11 +63,11 @@ def held_tool(ctx, running_trial):
         membership.join(ctx, db, running_trial.url, running_trial.tokens["robin"])
         membership.synchronise(ctx, db)
         chosen = reviewing.team_tools(db)[0]
-        reviewing.decide(ctx, db, [chosen], reviewing.KEPT)
+        reviewing.decide(ctx, db, [chosen], KEPT)
     yield chosen.name
     with closing(ctx.open_store()) as db:
         again = reviewing.named(reviewing.team_tools(db), [chosen.name])
-        reviewing.decide(ctx, db, again, reviewing.APPROVED)
+        reviewing.decide(ctx, db, again, APPROVED)
 
 
 def test_an_editor_reads_a_held_tool_and_gives_it_to_every_member(

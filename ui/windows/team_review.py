@@ -22,7 +22,8 @@ from app.core.errors import ToolcribError
 from app.core.text import plural, visible
 from app.team import reviewing
 from app.team.client import OfflineError
-from app.team.reviewing import APPROVED, KEPT, TeamTool
+from app.team.reviewing import TeamTool
+from store.findings import APPROVED, KEPT
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
 from ui.widgets.dialog import Dialog
@@ -79,7 +80,7 @@ class TeamReviewDialog(Dialog):
         self.approve.clicked.connect(lambda: self._decide(APPROVED))
         self.keep.clicked.connect(lambda: self._decide(KEPT))
         self._lay_out()
-        self._show(())
+        self._show_definition(-1)
 
     def refresh(self) -> None:
         """Read what the team holds again."""

@@ -60,6 +60,7 @@ READS: dict[str, Call] = {
     "servers.some": lambda db, me, o: servers.some(db, o.id, o.server_ids),
     "servers.named": lambda db, me, o: servers.named(db, o.id, f"{o.mark}0"),
     "tools.every": lambda db, me, o: tools.every(db, o.id),
+    "tools.counts": lambda db, me, o: list(tools.counts(db, o.id).items()),
     "tools.some": lambda db, me, o: tools.some(db, o.id, list(o.tool_ids)),
     "tools.named": lambda db, me, o: tools.named(db, o.id, f"{o.mark}0/t0"),
     "tools.vectors": lambda db, me, o: tools.vectors(db, o.id, MODEL, list(o.tool_ids)),

@@ -59,7 +59,11 @@ def test_a_server_with_its_tools_is_read_as_it_was_saved(pool, make_team) -> Non
         ids = tools.save(db, team.id, server_id, [tool("read", requests=[request]), tool("write")])
     with as_member(pool, team.member) as db:
         (server,) = servers.every(db, team.id)
-        read, _write = tools.every(db, team.id)
+        read, write = tools.every(db, team.id)
+        assert tools.every(db, team.id, server=server.id, held=False) == [read, write]
+        assert tools.every(db, team.id, server=server.id + 1) == []
+        assert tools.every(db, team.id, held=True) == []
+        assert tools.counts(db, team.id) == {server.id: (2, 0)}
         assert (server.name, server.spec["args"], server.grants) == (
             "files",
             ["-x"],
