@@ -12,7 +12,7 @@ from app.market.guards import skeleton
 from app.market.launch import Choice, choices
 from app.market.records import entry_of
 from app.market.seed import SEED_URL
-from app.market.sources import passes_on
+from app.market.sources import passes_on, trusts_private
 from app.policy.budget import Budget, Verdict, verdict
 from app.ranking.text import split_name
 from app.safety.hidden import mixed_scripts
@@ -86,23 +86,19 @@ class Details:
         return tuple(lines)
 
 
-def details(
-    db: apsw.Connection, listed: ListedServer, catalog: Catalog, *, private: bool | None = None
-) -> Details:
+def details(db: apsw.Connection, listed: ListedServer, catalog: Catalog) -> Details:
     """All that is known of a listed server beside this profile's tools; sends nothing."""
     entry = entry_of(listed)
     sources = {one.id: one for one in market.sources(db)}
     source = sources[listed.source_id]
-    as_listed = passes_on(db, source)
-    if as_listed:  # the list is of one's own network, what it lists is not
-        source = replace(source, private=0)
+    private = trusts_private(db, source)
     tools = market.tools_of(db, listed.package)
     counted = [tool.tokens for tool in tools if tool.tokens]
     return Details(
         entry=entry,
         listed=listed,
-        source=source,
-        ways=choices(entry, private=bool(source.private) if private is None else private),
+        source=replace(source, private=int(private)),
+        ways=choices(entry, private=private),
         tools=tools,
         counted=len(counted),
         tokens=sum(counted),
@@ -112,7 +108,7 @@ def details(
         doubts=doubts(entry),
         proof=proof(entry, source),
         installed=market.installed_as(db, entry.name),
-        as_listed=as_listed,
+        as_listed=passes_on(db, source),
     )
 
 

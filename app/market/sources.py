@@ -93,6 +93,11 @@ def passes_on(db: apsw.Connection, source: MarketSource) -> bool:
     return source.url == SEED_URL or (team is not None and source.url == team.url)
 
 
+def trusts_private(db: apsw.Connection, source: MarketSource) -> bool:
+    """True for a user's own list of a network of theirs; what one passes on is a stranger's."""
+    return bool(source.private) and not passes_on(db, source)
+
+
 def named(db: apsw.Connection, name: str) -> MarketSource:
     """The source of that name or URL; raises ToolcribError."""
     sources = all_sources(db)

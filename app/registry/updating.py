@@ -23,6 +23,7 @@ from app.market.details import Doubt, doubts
 from app.market.entry import DELETED, Entry, read_entry
 from app.market.launch import Choice, Field, choices, launch_of, shown_command, with_bundle
 from app.market.records import entry_of
+from app.market.sources import trusts_private
 from app.market.versions import earlier_values, is_later, same_way
 from app.registry.importing import edit_server
 from app.registry.installing import bundles_folder, plain_values, ready
@@ -142,7 +143,7 @@ def offer(ctx: AppContext, db: apsw.Connection, name: str) -> Offer:
             "Fetch the list first: toolcrib registry sync",
         )
     source = next(one for one in market.sources(db) if one.id == row.source_id)
-    entry, private = entry_of(row), bool(source.private)
+    entry, private = entry_of(row), trusts_private(db, source)
     old = _choice(install, private)
     way = same_way(old, choices(entry, private=private))
     if way is None or way.problem:

@@ -14,6 +14,8 @@ from npx_shim import Packages, tool
 from app.catalog.catalog import load_catalog, trust_server
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.hosts.launch import LaunchSpec
+from app.market import sources
 from app.market.entry import read_entry
 from app.market.launch import choices, launch_of
 from app.market.records import row_of
@@ -24,9 +26,9 @@ from app.registry.installing import install
 from app.registry.register import stored_launch, targets
 from app.registry.scan import ScanOptions, scan
 from app.secrets.secret_store import SecretStore
-from store import market, servers
+from store import market, servers, teams
 from store.connection import transaction
-from store.market import MarketSource
+from store.market import MarketServer, MarketSource
 
 SECRET = "sk-1234567890abcdefNeverShown"
 TOKEN = {"name": "SKY_TOKEN", "isRequired": True, "isSecret": True}
@@ -177,6 +179,35 @@ def test_removing_the_server_forgets_the_secret_of_the_version_before(
     remove_own(db, [record])
     forget_secrets(ctx, before, servers.launches(db))
     assert SECRET not in ctx.paths.secrets.read_text()
+
+
+def test_an_update_from_a_teams_list_stays_out_of_the_own_network_as_the_install_does(
+    ctx: AppContext, db: apsw.Connection
+) -> None:
+    def listed(version: str, url: str) -> MarketServer:
+        remotes = [{"type": "streamable-http", "url": url}]
+        raw = {"name": "io.github.them/sky", "version": version, "remotes": remotes}
+        return row_of(read_entry(raw))
+
+    with transaction(db):
+        team = teams.join(db, "https://team.example", "acme", "mia", "member", 1.0)
+    sources.keep_team(ctx, db, team, "team-token-1234567890")
+    source = sources.named(db, "acme")
+    with transaction(db):
+        market.save(db, source, [listed("1.0.0", "https://sky.example/mcp")])
+    entry = updating.entry_of(market.by_name(db, "io.github.them/sky")[0])
+    launch = LaunchSpec("http", url="https://sky.example/mcp")
+    install(ctx, db, entry, choices(entry)[0], launch, source=source, values={})
+    with transaction(db):
+        market.save(db, source, [listed("1.0.1", "https://sky.example/new")])
+    assert not updating.offer(ctx, db, "sky").private  # nor is a bundle fetched from there
+    with transaction(db):
+        market.save(db, source, [listed("1.1.0", "http://10.0.0.7/mcp")])
+    with pytest.raises(ToolcribError, match="address of this machine or its network"):
+        updating.offer(ctx, db, "sky")
+    with transaction(db):
+        teams.forget(db, team.id)  # from now on it is a list of the user's own
+    assert updating.offer(ctx, db, "sky").private
 
 
 @pytest.mark.parametrize(
