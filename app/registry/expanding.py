@@ -83,9 +83,9 @@ def expand_server(
 ) -> Expanding:
     """Ask one trusted server; blocks, and says in `problem` why it could not be asked."""
     done = Expanding(tools[0].server.name)
+    configured = configured_servers(tools[0].server.spec)
     session = CallSession(ctx, server_id, registered)
     allowed = {row.tool.name for row in tools}
-    configured = configured_servers(tools[0].server.spec)
     missed = 0
     try:
         asker = _Asker(session, counter, done, allowed, cancelled)
@@ -203,7 +203,7 @@ class _Asker:
         dry = 0
         tools = list(self._done.rows) if switches else []
         for arguments in arguments_for(raw, self.groups, tools):
-            if dry >= _DRY or self._done.calls >= MOST_CALLS or self._cancelled():
+            if dry >= _DRY or self._is_over():
                 return
             result = self._call(tool, arguments)
             before = len(self._done.rows)
@@ -216,19 +216,19 @@ class _Asker:
 
     def query_groups(self, tool: str, raw: Json) -> None:
         """Call a tool that lists groups, servers or categories."""
-        for arguments in list(arguments_for(raw, ()))[:1]:
+        for arguments in [] if self._is_over() else list(arguments_for(raw, ()))[:1]:
             result = self._call(tool, arguments)
             self.groups += [g for g in groups_in_answer(result) if g not in self.groups]
 
     def missing(self, servers: Sequence[str]) -> tuple[str, ...]:
         """Of these, the servers that own no tool named so far, and whose name finds none."""
-        names = [_plain(name) for name in (*self._listed, *self._done.rows)]
+        names = (*self._listed, *self._done.rows)
         return tuple(
             server
             for server in servers
             if self._own
             and server not in self._owners
-            and not any(name.startswith(_plain(server)) for name in names)
+            and not any(_is_under(server, name) for name in names)
             and not self._finds(server)
         )
 
@@ -237,12 +237,18 @@ class _Asker:
             for arguments in arguments_for(raw, (server,), words=(server,)):
                 if server not in arguments.values() and [server] not in arguments.values():
                     continue
+                if self._is_over():
+                    return False
                 named = named_in_answer(self._call(tool, arguments))
                 self._take(tool, named)
                 owners = {one for definition in named.values() for one in _owners(definition)}
                 if named and (not owners or server in owners):
                     return True
         return False
+
+    def _is_over(self) -> bool:
+        """True once it may be called no more."""
+        return self._done.calls >= MOST_CALLS or self._cancelled()
 
     def waits(self, seconds: float) -> bool:
         """Give the server time to reach those behind it; True if it was cancelled."""
@@ -346,8 +352,11 @@ def _owners(definition: Json) -> Iterator[str]:
             yield value
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("-", "_")
+def _is_under(server: str, name: str) -> bool:
+    """True for a tool's name that begins with a server's, and not in the middle of a word."""
+    own = re.escape(server.replace("-", "_"))
+    end = "(?![A-Za-z0-9])|(?<=[a-z0-9])(?=[A-Z])"
+    return re.match(f"(?i:{own})(?:{end})", name.replace("-", "_")) is not None
 
 
 def _most(about: Any) -> int:

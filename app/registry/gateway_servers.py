@@ -40,10 +40,12 @@ def _files(spec: ServerSpec) -> Iterator[Path]:
     for word in words:
         if word.endswith(_ENDINGS) and "${" not in word and is_file(folder / word):
             yield folder / word
-    if not spec.cwd or not folder.is_dir():
+    try:
+        inside = sorted(folder.iterdir()) if spec.cwd else []
+    except OSError:
         return
     programs = [Path(word).name for word in (spec.command, *words)]
-    for file in sorted(folder.iterdir()):
+    for file in inside:
         own = file.stem.lstrip(".")
         named = len(own) >= _SHORTEST and any(program.startswith(own) for program in programs)
         if named and file.suffix in _ENDINGS and is_file(file):

@@ -1,7 +1,8 @@
 """A real server on stdio whose tools hide others: a search, a call by name, a switch.
 
 MENU=search|switch|large|group|named|asked|gateway chooses what it lists; each call is written to
-MENU_LOG. "gateway" finds the tools of the servers that MENU_REACHED names.
+MENU_LOG. "gateway" finds the tools of the servers that MENU_REACHED names, those of MENU_NAMED by
+a whole word and without their server.
 """
 
 import json
@@ -75,8 +76,14 @@ def answer(name: str, arguments: dict) -> dict:
         rows = [
             {"name": one, "description": f"of {group}", "server": group}
             for group in reached
-            for one in HIDDEN[group]
+            for one in HIDDEN.get(group, ())
             if word in one
+        ]
+        named = [] if server else os.environ.get("MENU_NAMED", "").split()
+        rows += [
+            {"name": one, "description": "of a server"}
+            for one in named
+            if word in ("", *one.split("_"))
         ]
         return {"content": [{"type": "text", "text": json.dumps(rows)}]}
     if name == "search_tools":

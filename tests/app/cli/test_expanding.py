@@ -10,9 +10,11 @@ import pytest
 
 from app.cli.main import run
 from app.core.context import AppContext
+from app.registry.expanding import MOST_CALLS
+from app.registry.gateway_servers import configured_servers
 from store import events
 from store.connection import transaction
-from store.records import EventRecord
+from store.records import EventRecord, ServerSpec
 from store.typed import Json
 
 Capture = pytest.CaptureFixture[str]
@@ -177,3 +179,33 @@ def test_the_config_of_a_host_in_its_folder_is_not_the_gateways(
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"mail": {"command": "m"}}}))
     scan("gateway", MENU_REACHED="files")
     assert footprint(capsys, "--expand", "--yes")["expanded"]["partial"] == []
+
+
+def test_a_server_whose_name_begins_anothers_is_not_taken_for_reached(
+    scan: Scan, capsys: Capture, tmp_path: Path
+) -> None:
+    config = tmp_path / "menu.json"
+    named = {"git": "github_list", "mail": "mail-read", "time": "timeNow", "web": "WEBPAGE_read"}
+    config.write_text(json.dumps({"mcpServers": {one: {"command": one} for one in named}}))
+    scan("gateway", str(config), MENU_REACHED="files", MENU_NAMED=" ".join(named.values()))
+    (behind,) = footprint(capsys, "--expand", "--yes")["expanded"]["behind"]
+    assert (behind["tools"], behind["missing"]) == (7, ["git", "web"])
+
+
+def test_missing_servers_are_asked_for_within_the_most_calls_of_a_server(
+    scan: Scan, capsys: Capture, tmp_path: Path
+) -> None:
+    config = tmp_path / "menu.json"
+    names = [f"far-{number}" for number in range(150)]
+    config.write_text(json.dumps({"mcpServers": {one: {"command": one} for one in names}}))
+    log = scan("gateway", str(config), MENU_REACHED="files")
+    (behind,) = footprint(capsys, "--expand", "--yes")["expanded"]["behind"]
+    assert len(calls(log)) == MOST_CALLS and behind["missing"] == sorted(names)
+
+
+def test_a_folder_that_cannot_be_listed_names_no_server_and_ends_nothing(tmp_path: Path) -> None:
+    config = tmp_path / "menu.json"
+    config.write_text(json.dumps({"mcpServers": {"mail": {"command": "m"}}}))
+    folder = tmp_path / ("long" * 64)  # longer than a name may be, for every user
+    spec = ServerSpec("stdio", "", "menu", ("--config", str(config)), cwd=str(folder))
+    assert configured_servers(spec) == ("mail",)
