@@ -158,11 +158,16 @@ def details_json(known: Details) -> Json:
 
 
 def _way_json(known: Details, way: Choice) -> Json:
+    command = problem = ""
+    try:
+        command = shown_command(known.entry, way, private=bool(known.source.private))
+    except ToolcribError as error:
+        problem = error.title
     return {
         "number": way.number,
         "title": way.title,
-        "problem": way.problem,
-        "command": shown_command(known.entry, way, private=bool(known.source.private)),
+        "problem": problem,
+        "command": command,
         "inputs": [
             {
                 "key": field.key,

@@ -25,7 +25,9 @@ CONFIG = "configuration"  # of a bundle, by its manifest
 _RUNTIMES = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx", "mcpb": ""}
 _CONFIGURED = re.compile(r"\$\{user_config\.([\w.-]{1,100})\}")
 _PLACE = re.compile(r"\{([\w.-]{1,200})\}")
+_STAND_IN = re.compile(r"<[\w.-]{1,200}>")
 _LONGEST_NAME = 60  # with room for a number within the 64 that a server's name may have
+_NONE: Mapping[str, str] = {}
 _TRUE = ("true", "1", "yes", "on")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}")
@@ -44,6 +46,11 @@ class Field:
     def wanted(self) -> bool:
         """True if nothing can be started before it has a value."""
         return self.input.required and not self.input.default
+
+    @property
+    def stand_in(self) -> str:
+        """The text in the place of a missing value, where a launch is shown."""
+        return next(iter(self.input.choices), f"<{self.key}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +145,20 @@ def short_name(entry: Entry, known: Iterable[str] = ()) -> str:
 
 
 def launch_of(
-    entry: Entry, choice: Choice, values: Mapping[str, str], *, private: bool = False
+    entry: Entry,
+    choice: Choice,
+    values: Mapping[str, str],
+    *,
+    private: bool = False,
+    shown: bool = False,
 ) -> LaunchSpec:
     """The launch with a person's values in it; ToolcribError names what is missing or wrong.
 
-    A bundle's command is in its manifest: the choice must be `with_bundle`.
+    A bundle's command is in its manifest: the choice must be `with_bundle`. One that is only
+    `shown` has names in the place of missing values.
     """
     _check_keys(entry, choice, values)
-    given = _Values(entry, choice, values)
+    given = _Values(entry, choice, values, shown)
     if choice.remote is not None:
         return _remote_launch(entry, choice.remote, given, private)
     package = choice.package
@@ -176,14 +189,16 @@ def launch_of(
 
 def _own_url(entry: Entry, package: Package, given: "_Values") -> str:
     """The URL at which a started package answers, with its values; of this machine alone."""
-    url = given.filled(package.transport.url, package.transport.variables)
+    texts: dict[str, str] = {}
     for place, one in enumerate((*package.before, *package.after), 1):
         named = replace(one.input, name=_argument_name(one, place))
         text = given.of(ARGUMENT, named)
         if text is not None:
-            url = url.replace(f"{{{named.name.lstrip('-')}}}", text)
-            url = url.replace(f"{{{one.hint}}}", text) if one.hint else url
-    problem = guards.own_url_problem(url)
+            texts = dict.fromkeys(_url_names(one, place), text) | texts
+    for variable in package.env:
+        texts.setdefault(variable.name, given.of(ENV, variable) or "")
+    url = given.filled(package.transport.url, package.transport.variables, texts)
+    problem = guards.own_url_problem(_STAND_IN.sub("1", url) if given.shown else url)
     if problem:
         raise ToolcribError(f"{entry.name} cannot be added: {problem}", _BY_HAND)
     return url
@@ -199,24 +214,15 @@ def with_bundle(choice: Choice, bundle: Bundle) -> Choice:
 def shown_command(entry: Entry, choice: Choice, *, private: bool = False) -> str:
     """The command as consent shows it, with names in the place of missing values.
 
-    "" where it is not known before the package is fetched, or cannot be used.
+    ToolcribError where it cannot be used.
     """
     if choice.problem:
-        return ""
+        raise ToolcribError(choice.problem)
     if choice.package is not None and choice.kind == "mcpb" and choice.bundle is None:
         shown = visible(choice.package.identifier[:200])
         sha = choice.package.sha256[:12]
         return f"downloads {shown} (checksum {sha}…) · starts what its manifest names"
-    values = {
-        field.key: field.input.default or next(iter(field.input.choices), f"<{field.key}>")
-        for field in choice.fields
-        if field.wanted and field.input.format != "number"
-    }
-    numbers = {f.key: "0" for f in choice.fields if f.wanted and f.input.format == "number"}
-    try:
-        return launch_text(launch_of(entry, choice, {**numbers, **values}, private=private)).line
-    except ToolcribError:
-        return ""
+    return launch_text(launch_of(entry, choice, {}, private=private, shown=True)).line
 
 
 def runtimes() -> list[str]:
@@ -285,13 +291,19 @@ def _configured(word: str, bundle: Bundle, given: "_Values") -> Iterator[str]:
 class _Values:
     """A person's values by field, with defaults; raises for those that are missing or wrong."""
 
-    def __init__(self, entry: Entry, choice: Choice, values: Mapping[str, str]) -> None:
+    def __init__(
+        self, entry: Entry, choice: Choice, values: Mapping[str, str], shown: bool
+    ) -> None:
+        self.shown = shown  # with names in the place of missing values, none of which is checked
         self._given: dict[tuple[str, str], str] = {}
         missing = []
         for field in choice.fields:
             text = values.get(field.key, "") or field.input.default
+            if not text and field.wanted and shown:
+                text = field.stand_in
             if text:
-                _check(entry, field, text)
+                if not shown:
+                    _check(entry, field, text)
                 self._given[field.where, field.input.name] = text
             elif field.wanted:
                 missing.append(field.key)
@@ -313,11 +325,16 @@ class _Values:
             return None if unset else self.filled(given.value, given.variables)
         return self._given.get((where, given.name))
 
-    def filled(self, text: str, variables: Mapping[str, Input]) -> str:
-        """The text with each `{name}` of these variables replaced, once: no value is read again."""
+    def filled(
+        self, text: str, variables: Mapping[str, Input], known: Mapping[str, str] = _NONE
+    ) -> str:
+        """The text with each `{name}` replaced that is known, one of these variables, or of the
+        environment; once: no value is read again."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
+            if name in known:
+                return known[name]
             one = variables.get(name)
             if one is None:
                 return self._given.get((ENV, name), match[0])
@@ -362,8 +379,9 @@ def _of_package(number: int, package: Package, private: bool) -> Choice:
     title = f"{package.kind} package {package.identifier}{version}"
     if package.kind == "mcpb":
         title = f"bundle {package.identifier.rpartition('/')[2]}"
-    fields = (*_fields(ENV, package.env), *_argument_fields((*package.before, *package.after)))
-    return Choice(number, package.kind, title, package, None, problem, _unique(fields))
+    return Choice(
+        number, package.kind, title, package, None, problem, _unique(_package_fields(package))
+    )
 
 
 def _of_remote(number: int, remote: Remote, private: bool) -> Choice:
@@ -406,12 +424,29 @@ def _free(one: Input) -> Iterator[Input]:
             yield replace(variable, name=name)
 
 
-def _argument_fields(arguments: Iterable[Argument]) -> Iterator[Field]:
-    for place, one in enumerate(arguments, 1):
-        named = replace(one.input, name=_argument_name(one, place))
-        if not one.input.value and not one.plain:
-            yield Field(named.name.lstrip("-"), ARGUMENT, named, one.repeated)
-        yield from _fields(VARIABLE, _free(one.input))
+def _package_fields(package: Package) -> Iterator[Field]:
+    """The fields of a package; what the URL of its server is made of is needed."""
+    lacking = set(_PLACE.findall(package.transport.url))
+    for one in package.env:
+        needed = one.required or one.name in lacking
+        yield from _fields(ENV, [replace(one, required=needed)])
+        lacking.discard(one.name)
+    for place, word in enumerate((*package.before, *package.after), 1):
+        names = _url_names(word, place)
+        needed = word.input.required or not lacking.isdisjoint(names)
+        named = replace(word.input, name=_argument_name(word, place), required=needed)
+        if not word.input.value and not word.plain:
+            yield Field(named.name.lstrip("-"), ARGUMENT, named, word.repeated)
+        yield from _fields(VARIABLE, _free(word.input))
+        lacking.difference_update(() if word.plain else names)
+    for name, variable in package.transport.variables.items():
+        if name in lacking:
+            yield from _fields(VARIABLE, [replace(variable, name=name, required=True)])
+
+
+def _url_names(argument: Argument, place: int) -> tuple[str, ...]:
+    """Names by which a URL has an argument's value."""
+    return tuple(filter(None, (_argument_name(argument, place).lstrip("-"), argument.hint)))
 
 
 def _argument_name(argument: Argument, place: int = 0) -> str:

@@ -87,13 +87,20 @@ class StackServer:
         """Values that it needs and that the stack does not have."""
         return tuple(one for one in self.fields if one.wanted and not self.given.get(one.key))
 
-    def launch_with(self, values: Mapping[str, str], home: str) -> LaunchSpec:
-        """The launch with a person's values; ToolcribError names what is missing."""
+    def launch_with(
+        self, values: Mapping[str, str], home: str, *, shown: bool = False
+    ) -> LaunchSpec:
+        """The launch with a person's values; ToolcribError names what is missing.
+
+        One that is only `shown` has names in the place of it.
+        """
         kept = {key: text.replace(_HOME, home) for key, text in self.given.items()}
         every = {**kept, **{key: text for key, text in values.items() if text}}
         own = self.launch
         if own is None:
-            return launch_of(self.listed, self.choice, every, private=True)
+            return launch_of(self.listed, self.choice, every, private=True, shown=shown)
+        if shown:
+            every = {one.key: one.stand_in for one in self.lacking} | every
         missing = [one.key for one in self.fields if not every.get(one.key)]
         if missing:
             keys = " ".join(f"--set {self.name}.{key}=VALUE" for key in missing)

@@ -159,6 +159,23 @@ def test_a_strangers_text_is_shown_as_it_is_written(dialog, window, qtbot):
     assert dialog.details.warning.isVisibleTo(dialog)
 
 
+def test_a_port_to_fill_in_can_be_and_what_the_command_may_not_hold_is_said(dialog, window, qtbot):
+    port = {"type": "named", "name": "--port", "valueHint": "port", "isRequired": True}
+    items = [entry(number, description="sky forecasts") for number in (1, 2)]
+    own = {"type": "streamable-http", "url": "http://localhost:{port}/mcp"}
+    items[0]["server"]["packages"][0] |= {"transport": own, "packageArguments": [port]}
+    items[1]["server"]["packages"][0]["runtimeArguments"] = [port]
+    sync_fake(window, items)
+    type_in(dialog, qtbot, "sky forecasts")
+    choose(dialog, qtbot, "io.github.somebody/server-1")
+    panel = dialog.details
+    assert panel.add.isEnabled() and "http://localhost:<port>/mcp --" in panel.command.text()
+    panel.add.click()
+    assert panel.problem.text() == "port needs a value."
+    choose(dialog, qtbot, "io.github.somebody/server-2")
+    assert not panel.add.isEnabled() and "can run something else" in panel.reason.text()
+
+
 def test_adding_asks_for_what_is_missing_then_goes_to_consent(dialog, window, qtbot):
     token = {"name": "SKY_TOKEN", "isRequired": True, "isSecret": True, "description": "A key"}
     item = entry(1, description="sky forecasts")

@@ -1,9 +1,11 @@
 """Packages that answer at a URL of their own: started after consent, reached, ended with it all."""
 
+import json
 import socket
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,24 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
 
 import raw_host
 
+from app.cli.main import run
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.hosts.display import launch_text
 from app.hosts.entries import gateway_of
 from app.hosts.launch import LaunchSpec
 from app.market.entry import Entry, read_entry
-from app.market.launch import choices, launch_of
+from app.market.launch import choices, launch_of, shown_command
+from app.market.records import row_of
+from app.market.stack import StackServer
 from app.registry.calling import CallSession
 from app.registry.importing import add_server
 from app.registry.register import targets
 from app.registry.scan import ScanOptions, scan
-from store import servers, tools
+from store import market, servers, tools
 from store.connection import transaction
+from store.market import MarketSource
+from store.typed import Json
 
 SERVER = Path(__file__).parents[2] / "fakes" / "port_server.py"
 PORT = {"type": "named", "name": "--port", "valueHint": "port", "isRequired": True}
@@ -136,6 +143,66 @@ def test_what_cannot_be_kept_to_this_machine_is_refused(why: str) -> None:
     with pytest.raises(ToolcribError, match="is no address of this machine"):
         entry = listed(url="http://localhost:{port}@evil.example:1/mcp")
         launch_of(entry, choices(entry)[0], {"port": "1", "PORT_KEY": SECRET})
+
+
+STARTED = "npx -y port@1.0.0 --port"
+
+
+@pytest.mark.parametrize("more", [{}, {"format": "number"}, {"isRequired": False}])
+def test_a_port_to_fill_in_has_its_name_where_the_command_is_shown(more: dict[str, Any]) -> None:
+    entry = listed(packageArguments=[PORT | more])
+    (way,) = choices(entry)
+    assert f"http://localhost:<port>/mcp -- {STARTED} <port>" in shown_command(entry, way)
+    assert {field.key: field.wanted for field in way.fields} == {"PORT_KEY": True, "port": True}
+    with pytest.raises(ToolcribError, match="needs a value for port"):
+        launch_of(entry, way, {"PORT_KEY": SECRET})
+    server = StackServer("port", entry=dict(entry.raw), number=way.number)
+    assert (
+        f":<port>/mcp -- {STARTED} <port>"
+        in launch_text(server.launch_with({}, "/home", shown=True)).line
+    )
+
+
+PORTS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "a variable of the URL": ({"variables": {"port": {}}}, {"port": "4711"}),
+    "a variable with a default": ({"variables": {"port": {"default": "4711"}}}, {}),
+    "the environment": ({"env": {}}, {"port": "4711"}),
+    "the environment, fixed": ({"env": {"value": "4711"}}, {}),
+}
+
+
+@pytest.mark.parametrize("how", PORTS)
+def test_a_port_may_come_from_what_is_no_argument(how: str) -> None:
+    more, values = PORTS[how]
+    env = [{"name": "port", **more.pop("env")}] if "env" in more else []
+    kind = {"type": "streamable-http", "url": "http://localhost:{port}/mcp", **more}
+    entry = listed(packageArguments=[], environmentVariables=env, transport=kind)
+    (way,) = choices(entry)
+    assert [field.key for field in way.fields if field.wanted] == list(values)
+    assert "http://localhost:4711/mcp" in launch_of(entry, way, values).args
+
+
+def test_a_dry_run_shows_the_command_or_why_there_is_none(
+    ctx: AppContext, db: apsw.Connection, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    with transaction(db):
+        source = MarketSource(0, "https://list.example", "list")
+        source = replace(source, id=market.add_source(db, source))
+        market.save(db, source, [row_of(listed(runtimeArguments=[PORT]))])
+    (package,) = dry_run(capsys)["packages"]
+    assert (package["command"], "npx “--port”" in package["problem"]) == ("", True)
+    with transaction(db):
+        market.save(db, source, [row_of(listed())])
+    (package,) = dry_run(capsys)["packages"]
+    assert STARTED in package["command"] and package["problem"] == ""
+
+
+def dry_run(capsys: pytest.CaptureFixture[str]) -> Json:
+    assert run(["add", "--from", "com.example/port", "--dry-run", "--json"]) == 0
+    value: Json = json.loads(capsys.readouterr().out)
+    return value
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])

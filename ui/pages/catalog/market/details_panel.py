@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from app.core.errors import ToolcribError
 from app.market.launch import Choice, shown_command
 from app.market.seed import SEED_URL
 from ui.look.theme import GAP, MARGIN, Theme
@@ -138,24 +139,21 @@ class DetailsPanel(QScrollArea):
         self.form.show_fields(way)
         if shown is None:
             return
-        usable = way is not None and not way.problem
-        self.reason.setText(shown.reason if usable else "")
-        if way is None:
-            self.reason.setText(
-                "The entry has no package and no address, so it cannot be installed."
-            )
-        elif way.problem:
-            self.reason.setText(way.problem)
-        elif way.number != shown.proposed:
-            self.reason.setText("")
-        self.reason.setVisible(bool(self.reason.text()))
-        private = bool(shown.details.source.private)
-        text = shown_command(shown.details.entry, way, private=private) if way else ""
+        private, text = bool(shown.details.source.private), ""
+        reason = "The entry has no package and no address, so it cannot be installed."
+        if way is not None:
+            reason = shown.reason if way.number == shown.proposed else ""
+            try:
+                text = shown_command(shown.details.entry, way, private=private)
+            except ToolcribError as error:
+                reason = error.title
+        self.reason.setText(reason)
+        self.reason.setVisible(bool(reason))
         self.command.setText(text)
         self.command.setVisible(bool(text))
         self.form.setVisible(bool(self.form.editors))
-        self.add.setEnabled(usable and bool(text))
-        self.safe.setVisible(usable)
+        self.add.setEnabled(bool(text))
+        self.safe.setVisible(bool(text))
         self.show_problem("")
 
 

@@ -200,10 +200,7 @@ def _line(server: StackServer) -> str:
     """The command as consent shows it, with names in the place of missing values."""
     from app.hosts.display import launch_text
 
-    marks = {one.key: one.input.choices[0] if one.input.choices else f"<{one.key}>"
-             for one in server.lacking if one.input.format != "number"}  # fmt: skip
-    numbers = {one.key: "0" for one in server.lacking if one.input.format == "number"}
-    return launch_text(server.launch_with({**marks, **numbers}, str(Path.home()))).line
+    return launch_text(server.launch_with({}, str(Path.home()), shown=True)).line
 
 
 def _add(
