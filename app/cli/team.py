@@ -162,13 +162,14 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             raise ToolcribError("No tool is named.", "Write SERVER/TOOL after review.")
         console.note(_reviewed(shown, whole=True))
         effect = "Give {} to" if args.decision == APPROVED else "Keep {} from"
-        question = f"{effect.format(_count(len(shown)))} every member?"
+        question = f"{effect.format(plural(len(shown), 'tool'))} every member?"
         if not args.yes and not (console.can_ask and console.confirm(question)):
             raise ToolcribError("Nothing was decided.", "Repeat with --yes.")
         decide(ctx, db, shown, args.decision, args.reason)
         names = {one.name for one in shown}
         now = [one for one in team_tools(db) if one.name in names]
-    console.result(_definitions(now), lambda: f"Decided for every member: {_count(len(now))}.")
+    decided = f"Decided for every member: {plural(len(now), 'tool')}."
+    console.result(_definitions(now), lambda: decided)
     return 0
 
 
@@ -198,10 +199,6 @@ def _reviewed(rows: Sequence[TeamTool], *, whole: bool) -> str:
         if whole:
             lines.append(json.dumps(one.raw, indent=2, ensure_ascii=False))
     return "\n".join(lines)
-
-
-def _count(number_of: int) -> str:
-    return "1 tool" if number_of == 1 else f"{number(number_of)} tools"
 
 
 def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
