@@ -408,7 +408,7 @@ def read_request(
 ) -> Compared:
     """Read a request by a catalogue's words; no word that the encoder knows is a slip."""
     reading = read_query(request.query.strip() or request.tool.strip(), is_known)
-    known = is_known if encoder is None else lambda w: is_known(w) or encoder.has_word(w)
+    known = is_known if encoder is None else lambda w: encoder.has_word(w) or is_known(w)
     read = {} if reading.is_changed else _corrections(request, known, speller)
     tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
     query = corrected(reading.text, read)

@@ -68,3 +68,12 @@ def test_a_word_that_the_encoder_knows_is_no_slip(words, query):
     read = read_request(request, known.__contains__, lambda: speller, encoder)
     assert read.query == query
     assert read_request(request, known.__contains__, lambda: speller, None).query == "retry meeting"
+
+
+def test_the_catalogue_is_asked_only_for_words_that_the_encoder_does_not_know():
+    """Each of its answers costs a query of the database, for a team one over the network."""
+    asked = []
+    encoder = WordEncoder(words=frozenset(("branch", "commits", "merge")))
+    request = parse_request("merge the commits of gitlab into a branch")
+    read_request(request, lambda word: bool(asked.append(word)) or True, Speller, encoder)
+    assert asked == ["gitlab"]
