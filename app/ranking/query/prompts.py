@@ -73,7 +73,7 @@ def read_prompt(query: str) -> str:
     if length < LEAST_WORDS or (length < LEAST_DENSE and not _PARAGRAPH.search(query)):
         return ""
     paragraphs = list(_paragraphs(_ends(query)))
-    asking = [_signs(sentence) >= _FORM for sentences, _ in paragraphs for sentence in sentences]
+    asking = [form >= _FORM for _, own, _ in paragraphs for form in own]
     if 2 * sum(asking) > len(asking):
         return ""  # there is nothing but requests in it
     passages = _passages(paragraphs)
@@ -93,13 +93,12 @@ def _ends(query: str) -> str:
     return f"{query[:LONGEST_QUERY]}\n\n{query[-LONGEST_QUERY:]}"
 
 
-def _passages(paragraphs: Sequence[tuple[list[str], int]]) -> list[_Passage]:
+def _passages(paragraphs: Sequence[tuple[list[str], list[int], int]]) -> list[_Passage]:
     """Sentences and short paragraphs of all prose, in their order."""
     made: list[_Passage] = []
-    for at, (sentences, signs) in enumerate(paragraphs):
+    for at, (sentences, own, signs) in enumerate(paragraphs):
         edges = (at == 0, at == len(paragraphs) - 1)
         signs -= 2 * sum(bool(_RULE.match(one) or _ROLE.match(one)) for one in sentences)
-        own = [_signs(one) for one in sentences]
         if len(sentences) <= _SHORT:
             made.append(_Passage(" ".join(sentences), max(own) + signs + 1 + any(edges)))
             continue
@@ -110,15 +109,15 @@ def _passages(paragraphs: Sequence[tuple[list[str], int]]) -> list[_Passage]:
     return made
 
 
-def _paragraphs(query: str) -> Iterator[tuple[list[str], int]]:
-    """The sentences of each paragraph of prose, and -1 for one below a title."""
+def _paragraphs(query: str) -> Iterator[tuple[list[str], list[int], int]]:
+    """The sentences of each paragraph of prose with their signs, and -1 for one below a title."""
     titled = False
     for block in _PARAGRAPH.split(_FENCED.sub("\n\n", query)):
         lines = [line for line in block.splitlines() if line.strip()]
         kept = [line.strip() for line in lines if _is_text(line) and not _BESIDE.match(line)]
         sentences = [one for one in _SENTENCE.split(" ".join(kept)) if len(_WORD.findall(one)) > 1]
         if sentences and 2 * len(kept) > len(lines):
-            yield sentences, -int(titled)
+            yield sentences, [_signs(one) for one in sentences], -int(titled)
         titled = bool(lines) and bool(_TITLE.match(lines[0]))
 
 

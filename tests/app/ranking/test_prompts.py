@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.ranking.query import prompts
 from app.ranking.query.prompts import LEAST_DENSE, LEAST_WORDS, read_prompt
 from app.ranking.query.reading import read_query
 from app.ranking.report import ranked_json
@@ -96,3 +97,11 @@ def test_a_long_prompt_finds_the_tool_and_says_how_it_was_read(make_router):
 def test_the_longest_prompts_take_time_that_grows_with_their_length():
     for text in ("a" * 200_000, "A " + ". " * 9000, "```\n" * 5000, "a.b " * 9000, "Do: " * 9000):
         read_prompt(f"{text}\n\n{text}")
+
+
+def test_each_sentence_of_a_prompt_is_judged_once(monkeypatch):
+    judged = []
+    signs = prompts._signs
+    monkeypatch.setattr(prompts, "_signs", lambda text: judged.append(text) or signs(text))
+    assert read_prompt("\n\n".join([STORY, "Create an issue for it.", RULES]))
+    assert len(judged) == len(set(judged)) == 9
