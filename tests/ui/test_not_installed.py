@@ -60,6 +60,27 @@ def test_a_listed_server_is_named_as_not_installed_with_the_way_to_it(page, stoc
     assert page.tried.answer.ranked.shown and tier.isHidden()
 
 
+def test_the_lists_vectors_are_read_once_until_a_list_changes(page, stocked, qtbot, monkeypatch):
+    read = []
+    vectors = market.vectors
+    monkeypatch.setattr(market, "vectors", lambda *given: read.append(given) or vectors(*given))
+    tier = page.tried.not_installed
+    for query in (MUSIC, "sing a lullaby in the shower", "play jazz music"):
+        ask(page, qtbot, query)
+        assert tier.isVisible()
+    assert len(read) == 1
+    package = {"registryType": "npm", "identifier": "bath", "version": "1.0.0"}
+    raw = {"name": "com.example/bath", "description": "Lullabies", "packages": [package]}
+    with stocked.ctx.store() as db, transaction(db):
+        (source,) = market.sources(db)
+        row = row_of(read_entry(raw, {"status": "active"}), (MarketTool("sing_lullaby", ""),))
+        market.save(db, source, [row])
+    with stocked.ctx.store() as db:
+        prepare(db, page.tried.session.encoder)
+    ask(page, qtbot, "sing a lullaby")
+    assert tier.names[0].text() == "com.example/bath: sing_lullaby" and len(read) == 2
+
+
 def test_where_no_list_has_one_the_way_to_the_lists_is_still_there(page, qtbot):
     ask(page, qtbot, "sing a lullaby in the shower")
     tier = page.tried.not_installed

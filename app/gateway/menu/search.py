@@ -256,7 +256,7 @@ class ToolSearch:
         from store import teams
 
         query = str(fields.get("query") or fields.get("tool") or "")
-        with self._lock:
+        with self._lock:  # an index that is kept would cost each session 12 MB of vectors
             head = TEAM_HEAD if catalog.profile.id in teams.profiles(self._db) else HEAD
             return suggestion(MarketIndex(self._db, self.encoder), query, head)
 

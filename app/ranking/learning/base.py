@@ -81,9 +81,10 @@ class BaseScores:
         self._taught = taught
         self._encoder = encoder
         self._tools = tools
-        self._requests = RequestMatrix.of(keys, requests, request_lead(*counts(db)))
+        counted = counts(db)
+        self._requests = RequestMatrix.of(keys, requests, request_lead(*counted))
         self._siblings = Siblings(tools, servers) if prior_weight(servers) else None
-        self._weights = word_weights(weights, *counts(db))
+        self._weights = word_weights(weights, *counted)
         self._rows = {key: row for row, key in enumerate(keys)}
         self._words: dict[str, Matrix] = {}
 
