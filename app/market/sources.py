@@ -75,12 +75,13 @@ def keep_team(ctx: AppContext, db: apsw.Connection, team: TeamRecord, token: str
     known = next((one for one in market.sources(db) if one.url == team.url), None)
     secrets = SecretStore.open(ctx.paths)
     with transaction(db):
+        if known is not None and (not token or known.header != _TEAM_HEADER):
+            market.remove_source(db, known.id)
+            known = None
         if token and known is None:
             taken = any(one.name == team.organisation for one in all_sources(db))
             name = team.url if taken else team.organisation
             market.add_source(db, MarketSource(0, team.url, name, _TEAM_HEADER, private=1))
-        elif known is not None and not token:
-            market.remove_source(db, known.id)
     if token:
         secrets.put(_key(team.url), Secrets(headers={_TEAM_HEADER: f"Bearer {token}"}))
     else:

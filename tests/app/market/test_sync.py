@@ -16,7 +16,8 @@ from app.market import sources
 from app.market.client import CancelledError, Limits, SourceError
 from app.market.records import entry_of
 from app.market.sync import sync
-from store import market
+from store import market, teams
+from store.connection import transaction
 from store.market import MarketSource
 
 ROOT = Path(__file__).parents[3]
@@ -280,3 +281,19 @@ def test_a_public_name_that_leads_inside_is_not_asked(ctx: AppContext, db: apsw.
             client.page()
     finally:
         client.close()
+
+
+def test_a_teams_list_that_was_a_source_with_another_header_is_read_as_the_member(
+    ctx: AppContext, db: apsw.Connection
+) -> None:
+    url = "https://team.example"
+    sources.add(ctx, db, url, name="ours", header="X-Key", value="own-key-123456")
+    with transaction(db):
+        team = teams.join(db, url, "acme", "mia", "member", 1.0)
+    for token in ("team-token-1234567890", "team-token-0987654321"):  # the second is a renewal
+        sources.keep_team(ctx, db, team, token)
+        (source,) = [one for one in market.sources(db) if one.url == url]
+        sources.client(ctx, source).close()
+    assert (source.name, source.header) == ("acme", "Authorization")
+    sources.keep_team(ctx, db, team, "")
+    assert all(one.url != url for one in market.sources(db))
