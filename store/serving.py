@@ -120,10 +120,8 @@ def _server_row(values: "tuple[object, ...]") -> ServerRow:
     return _without_held(row)
 
 
-def server_ids(db: apsw.Connection, names: "Collection[str] | None") -> set[int] | None:
-    """Ids of the servers of these names, also where they were renamed since; None stays None."""
-    if names is None:
-        return None
+def server_ids(db: apsw.Connection, names: "Collection[str]") -> set[int]:
+    """Ids of the servers of these names, also where they were renamed since."""
     sql = (
         "SELECT id FROM servers WHERE name IN (SELECT value FROM json_each(:names))"
         " UNION SELECT server_id FROM former_names"
@@ -145,6 +143,20 @@ def entries_of(db: apsw.Connection, profile: str) -> dict[str, list[str]]:
         if named == profile and isinstance(behind, list):
             entries[file] = [str(name) for name in behind]
     return entries
+
+
+def files_that_named(db: apsw.Connection, profile: str, names: "Collection[str]") -> set[str]:
+    """Files in which one entry for a profile reached just these servers, by whatever write.
+
+    A session that was started by such an entry may outlive it.
+    """
+    sql = (
+        "SELECT DISTINCT file, detail -> '$.behind' FROM exports"
+        " WHERE mode = 'through' AND profile = ? AND json_valid(detail)"
+    )
+    rows = [(file, json.loads(text)) for file, text in db.execute(sql, (profile,)) if text]
+    wanted = sorted(names)
+    return {f for f, one in rows if isinstance(one, list) and sorted(map(str, one)) == wanted}
 
 
 def named_server_ids(db: apsw.Connection, profile_id: int) -> set[int]:

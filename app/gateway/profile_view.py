@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import apsw
 
@@ -48,7 +48,7 @@ class ProfileView:
         self._problem = problem
         self.profile_name = profile
         self._behind = behind  # as the host's entry named them when it started this gateway
-        self._files: list[str] | None = None  # whose entry it may be
+        self._files: set[str] | None = None  # whose entry it may be
         self.dropped: frozenset[str] = frozenset()  # of `behind`, those that it no longer reaches
         self._rules = rules
         self._clock = clock
@@ -106,13 +106,12 @@ class ProfileView:
                 self.settings = self._rules.settings(self.settings)
             chosen = self.settings.get("servers")
             reached = self._reached(db)
-            behind = serving.server_ids(db, reached)
             self.servers = {
                 row.name: row
                 for row in serving.server_rows(db)
-                if (chosen is None or row.name in chosen) and (behind is None or row.id in behind)
+                if (chosen is None or row.name in chosen) and (reached is None or row.id in reached)
             }
-            self.dropped = self._no_more(db, set(reached or ()), behind or set())
+            self.dropped = self._no_more(db, reached or set())
             self._version, self._state = data_version(db), self._state_of(db)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
@@ -123,30 +122,25 @@ class ProfileView:
     def _state_of(self, db: apsw.Connection) -> tuple[object, ...]:
         return (*serving.state(db, self.profile_id), self._reached(db))
 
-    def _reached(self, db: apsw.Connection) -> list[str] | None:
-        """Servers that the host's entry names by now: its file may be written while it runs.
+    def _reached(self, db: apsw.Connection) -> set[int] | None:
+        """Ids of the servers that may be served: the host's file may be written while it runs.
 
-        Where the entries of several files named the same servers, each of those counts: a host
-        does not say which is its own.
+        Where several files have named the same servers, the session may be any one's: a server
+        is lost where none of them names it any more, and gained where all of them do.
         """
         if self._behind is None:
             return None
-        entries = serving.entries_of(db, self.profile_name)
         if self._files is None:
-            mine = sorted(self._behind)
-            self._files = [file for file, names in entries.items() if sorted(names) == mine]
-        if not self._files:
-            return list(self._behind)
-        return [name for file in self._files for name in entries.get(file, self._behind)]
+            self._files = serving.files_that_named(db, self.profile_name, self._behind)
+        entries = serving.entries_of(db, self.profile_name)
+        mine = serving.server_ids(db, self._behind)
+        now = [serving.server_ids(db, entries.get(file, self._behind)) for file in self._files]
+        return mine.intersection(set().union(*now)) | set.intersection(*now) if now else mine
 
-    def _no_more(
-        self, db: apsw.Connection, names: Collection[str], ids: Collection[int]
-    ) -> frozenset[str]:
-        """Servers that the entry named and names no more, under whatever name."""
-        gone = [name for name in self._behind or () if name not in names]
-        return frozenset(
-            name for name in gone if not (serving.server_ids(db, [name]) or set()).intersection(ids)
-        )
+    def _no_more(self, db: apsw.Connection, reached: set[int]) -> frozenset[str]:
+        """Servers that the entry named and that are reached no more, under whatever name."""
+        ids = {name: serving.server_ids(db, [name]) for name in self._behind or ()}
+        return frozenset(name for name, own in ids.items() if own and own.isdisjoint(reached))
 
     def _follow_file(self, db: apsw.Connection) -> None:
         """Take in the policy file of the profile where it has one and that changed."""

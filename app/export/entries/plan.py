@@ -218,11 +218,12 @@ def _alike(
 ) -> tuple[str, ...]:
     """Other hosts whose one entry reaches the same servers: their sessions look like this one's."""
     newest = next(iter(active_writes(history, Path(entry.file))), None)
-    entries = serving.entries_of(db, newest.profile) if newest is not None else {}
-    mine = sorted(entries.pop(entry.file, ()))
-    files = [file for file, names in entries.items() if sorted(names) == mine]
+    mine = newest.detail.get("behind") if newest is not None else None
+    if newest is None or not mine:
+        return ()
+    files = serving.files_that_named(db, newest.profile, mine) - {entry.file}
     names = [host(one.host).name for one in exports.all_exports(db) if one.file in files]
-    return tuple(dict.fromkeys(names)) if mine else ()
+    return tuple(dict.fromkeys(names))
 
 
 def load_entry(db: apsw.Connection, places: Places, record: EntryRecord) -> EntryPlace:
@@ -426,11 +427,13 @@ def _through_toolcrib(place: EntryPlace, change: EntryChange, alike: Sequence[st
     if change.kind != EDIT:
         if place.live is not None:
             return later
-        if change.kind == ENABLE:
-            return f"{name} reaches it through Toolcrib again, also where it runs. {later}"
+        again = change.kind == ENABLE
         if alike:
             same = f"A running session does not say if it is {name}'s or {' or '.join(alike)}'s"
-            return f"{name} reaches it through Toolcrib until its next start. {same}. {later}"
+            when = "again from its next start on" if again else "until its next start"
+            return f"{name} reaches it through Toolcrib {when}. {same}. {later}"
+        if again:
+            return f"{name} reaches it through Toolcrib again, also where it runs. {later}"
         return (
             f"{name} reaches it no more, also where it runs; a call under way ends first. {later}"
         )

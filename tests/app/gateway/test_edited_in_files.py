@@ -47,22 +47,28 @@ class Machine:
             assert run([*words]) == 0
         return out.getvalue()
 
-    def server(self, *words: str) -> Any:
+    def server(self, *words: str, host: str = "kiro") -> Any:
         """`toolcrib server ...`, first as a dry run, which shows and writes nothing."""
         before = self.file.read_bytes()
-        shown = self._printed("server", *words, "--host", "kiro", "--dry-run")
+        shown = self._printed("server", *words, "--host", host, "--dry-run")
         assert "Nothing was written" in shown and SECRET not in shown
         assert self.file.read_bytes() == before
-        return self.run("server", *words, "--host", "kiro")
+        return self.run("server", *words, "--host", host)
 
     @property
     def entries(self) -> dict[str, Any]:
         entries: dict[str, Any] = json.loads(self.file.read_text())["mcpServers"]
         return entries
 
-    def start(self, name: str) -> Any:
-        """The entry started as the host starts it."""
-        entry = self.entries[name]
+    def twin(self, **entries: dict[str, Any]) -> None:
+        """Write another host's file, Windsurf's."""
+        file = self.file.parents[2] / ".codeium/windsurf/mcp_config.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"mcpServers": entries}))
+
+    def start(self, name: str, entry: dict[str, Any] | None = None) -> Any:
+        """The entry, perhaps an earlier one, started as the host starts it."""
+        entry = entry or self.entries[name]
         assert not entry.get("disabled") and entry["command"].endswith("toolcrib-gateway")
         env = {**self.env, **entry.get("env", {})}
         host = raw_host.RawHost([entry["command"], *entry["args"]], env)
@@ -79,11 +85,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 @pytest.fixture
-def started(machine: Machine) -> Iterator[Callable[[str], Any]]:
+def started(machine: Machine) -> Iterator[Callable[..., Any]]:
     hosts: list[Any] = []
 
-    def start(name: str) -> Any:
-        hosts.append(machine.start(name))
+    def start(name: str, entry: dict[str, Any] | None = None) -> Any:
+        hosts.append(machine.start(name, entry))
         return hosts[-1]
 
     yield start
@@ -223,9 +229,7 @@ def test_a_running_session_lets_go_of_a_server_that_is_switched_off(machine, sta
 
 def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machine, started):
     """Nothing in a session says whose it is, so no session may lose a server by a guess."""
-    twin = machine.file.parents[2] / ".codeium/windsurf/mcp_config.json"
-    twin.parent.mkdir(parents=True)
-    twin.write_text(json.dumps({"mcpServers": {"notes": probe(), "other": probe(PROBE_NAME="o")}}))
+    machine.twin(notes=probe(), other=probe(PROBE_NAME="o"))
     machine.name(notes=probe(), other=probe(PROBE_NAME="o"))
     for name in ("kiro", "windsurf"):
         machine.run("export", name, "--mode", "through", "--yes")
@@ -236,3 +240,60 @@ def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machi
     assert "Windsurf" in json.dumps(shown["notes"])
     assert "notes" in json.dumps(host.tools()) and not host.run("notes/pid").get("isError")
     assert started("toolcrib").run("notes/pid")["isError"]
+
+
+def seen(machine: Machine, host: Any) -> None:
+    """Wait until a session has taken in everything that was written before."""
+    machine.run("profile", "off", "other/pid")
+    host.until(lambda: "turned off" in text_of(host.run("other/pid")), 30)
+    machine.run("profile", "on", "other/pid")
+    host.until(lambda: not host.run("other/pid").get("isError"), 30)
+
+
+def test_a_running_session_gains_no_server_by_a_guess(machine, started):
+    """Another host's file names one more: a session that may be either's does not reach it."""
+    servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other", "secret")}
+    machine.twin(**servers)
+    machine.name(**servers)
+    for name in ("kiro", "windsurf"):
+        machine.run("export", name, "--mode", "through", "--yes")
+        machine.server("disable", "secret", host=name)
+    host = started("toolcrib")
+    assert not host.run("notes/pid").get("isError")
+    shown = machine.server("enable", "secret", host="windsurf")
+    assert any("again from its next start on. A running" in one for one in shown["notes"])
+    seen(machine, host)
+    assert host.run("secret/pid")["isError"] and not host.run("notes/pid").get("isError")
+    machine.server("enable", "secret")  # by now both files name it
+    host.until(lambda: not host.run("secret/pid").get("isError"), 30)
+
+
+def test_a_gateway_that_comes_anew_for_a_running_host_follows_that_hosts_file(machine, started):
+    """A backend that was started again gets the words that the entry had when the host started."""
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    entry = machine.entries["toolcrib"]
+    machine.server("disable", "notes")
+    assert "notes" in json.dumps(entry) and "notes" not in json.dumps(machine.entries["toolcrib"])
+    again = started("toolcrib", entry)
+    answer = again.run("notes/pid")
+    assert answer["isError"] and "switched off or removed for this host" in text_of(answer)
+    assert not again.run("other/pid").get("isError")
+    machine.server("enable", "notes")
+    again.until(lambda: not again.run("notes/pid").get("isError"), 30)
+
+
+def test_a_gateway_that_comes_anew_does_not_follow_the_file_of_another_host(machine, started):
+    """The other file names just what the words name, but the words may be older than both."""
+    servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other", "secret")}
+    machine.twin(**servers)
+    machine.name(**servers)
+    for name in ("kiro", "windsurf"):
+        machine.run("export", name, "--mode", "through", "--yes")
+        machine.server("disable", "secret", host=name)
+    entry = machine.entries["toolcrib"]
+    machine.server("disable", "notes")
+    again = started("toolcrib", entry)
+    machine.server("enable", "secret", host="windsurf")
+    seen(machine, again)
+    assert again.run("secret/pid")["isError"] and not again.run("notes/pid").get("isError")
