@@ -22,6 +22,8 @@ CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
     "failed",
 )
 _REST_GRACE = 5.0  # seconds that an idle server has to exit
+CLOSING = "The gateway is closing"
+LET_GO = "The server was changed or removed meanwhile"
 BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # seconds before the next start, by failures
 _LONGEST_REASON = 1_000  # characters of what a server says when it refuses a greeting
 
@@ -49,7 +51,7 @@ class Upstream:
         self._waiting: list[PendingRequest] = []
         self._failures = 0
         self._retry_at = 0.0
-        self._closed = False
+        self._closed = ""  # reason that it is not started again
         self.state = CONFIGURED
         self.problem = ""
         self.calls = 0  # tools/call so far
@@ -104,7 +106,7 @@ class Upstream:
 
     def _wait_for_start(self, request: PendingRequest) -> str:
         if self._closed:
-            return f"The gateway is closing; {self.name} was not called. Ask again."
+            return not_called(self._closed, self.name)
         if self.state == FAILED and self._clock() < self._retry_at:
             seconds = max(1, round(self._retry_at - self._clock()))
             return f"{self.problem} It may be tried again in {seconds} s."
@@ -149,7 +151,7 @@ class Upstream:
     def close(self, grace: float) -> None:
         """End the server; requests under way fail."""
         with self._lock:
-            self._closed = True
+            self._closed = CLOSING
             connection = self._connection
         if connection is not None:
             connection.channel.close(grace)
@@ -164,9 +166,12 @@ class Upstream:
                 self._connection, self.state = None, KNOWN
 
     def release(self) -> bool:
-        """Let go of it once nothing is under way; True when that is done."""
+        """Let go of it once nothing is under way; True when that is done: no call starts it anew."""
         self.rest(0.0)
-        return self.state not in (STARTING, STARTED)
+        with self._lock:
+            if self.state not in (STARTING, STARTED):
+                self._closed = LET_GO
+            return bool(self._closed)
 
     def stop(self) -> None:
         """End the server at the user's wish; calls under way fail."""
@@ -305,6 +310,11 @@ class Upstream:
         if channel is not None:  # a refused greeting is quoted
             reason = channel.redacted(reason[:_LONGEST_REASON])
         return " ".join(filter(None, [f"{self.name} {what}.", reason, detail]))
+
+
+def not_called(why: str, name: str) -> str:
+    """The answer to a call that came too late for its server."""
+    return f"{why}; {name} was not called. Ask again."
 
 
 def close_all(upstreams: Sequence[Upstream], grace: float) -> None:

@@ -14,7 +14,7 @@ from app.mcp.protocol import (
     with_progress_token,
 )
 from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest, UpstreamEvents
-from app.mcp.session import Upstream
+from app.mcp.session import Upstream, not_called
 from store.typed import Json, Protocol
 
 _KEEP_SECONDS = 30.0  # that a server without sessions is kept for the next one
@@ -30,6 +30,7 @@ class Member(Protocol):
     events: UpstreamEvents
     subscribed: set[str]  # URIs of resources that the session watches
     patience: float  # seconds without use, after which the session could do without it
+    left: str  # reason that the session does not hold it any more
 
     @property
     def upstream(self) -> Upstream:
@@ -117,12 +118,17 @@ class SharedServer:
         """Send a session's request under ids and tokens of our own."""
         line, message = own.line, own.message
         with self._lock:
+            holds = member in self._members
             if own.progress is not None:
                 self._count += 1
                 line, message = b"", with_progress_token(message, f"{_TOKEN}{self._count}")
             request = _SharedRequest(self, member, own, line, message)
-            self._under_way[id(own)] = request
-        self.upstream.request(request)
+            if holds:
+                self._under_way[id(own)] = request
+        if holds:
+            self.upstream.request(request)
+        else:
+            own.failed(not_called(member.left, self.name))
 
     def cancel(self, own: PendingRequest, params: Json) -> None:
         """Withdraw a session's request."""

@@ -6,7 +6,7 @@ from app.gateway.backend.shared_server import SharedServer
 from app.mcp import jsonrpc
 from app.mcp.protocol import PROGRESS, params_of
 from app.mcp.requests import PendingRequest, UpstreamEvents
-from app.mcp.session import Upstream
+from app.mcp.session import CLOSING, LET_GO, Upstream
 from store.typed import Json
 
 
@@ -21,6 +21,7 @@ class SharedUpstream(Upstream):
         self.events = events
         self.subscribed: set[str] = set()
         self.patience = math.inf  # seconds without use, after which the server may end
+        self.left = ""  # reason that it holds the server no more
         server.join(self)
 
     @property
@@ -106,6 +107,7 @@ class SharedUpstream(Upstream):
         """Let go of it once this session has nothing under way; others may hold it."""
         if self.server.is_busy(self):
             return False
+        self.left = LET_GO
         self.server.leave(self)
         return True
 
@@ -115,4 +117,5 @@ class SharedUpstream(Upstream):
 
     def close(self, grace: float) -> None:  # noqa: ARG002 - the pool ends the server
         """Let go; the server lives on while others hold it."""
+        self.left = CLOSING
         self.server.leave(self)

@@ -175,3 +175,27 @@ def test_a_watched_shared_server_goes_on(clock):
         assert one.state == STARTED
     finally:
         server.close(2.0)
+
+
+LATE = {
+    "failed": "The server was changed or removed meanwhile; probe was not called. Ask again.",
+}
+
+
+def test_a_server_that_was_let_go_is_not_started_by_a_late_call(upstream):
+    assert upstream.release()
+    assert send(upstream, "pid")() == LATE and upstream.state != STARTING
+    upstream.start()
+    assert upstream.pids() == ()
+
+
+def test_a_session_that_let_go_of_a_shared_server_calls_it_no_more(clock):
+    server = SharedServer("probe", launch, modern=False, clock=clock)
+    first, second = (SharedUpstream(server, "probe", Listener()) for _ in range(2))
+    try:
+        pid = text(send(first, "pid")())
+        assert first.release()
+        assert send(first, "pid")() == LATE
+        assert text(send(second, "pid")()) == pid and server.upstream.calls == 2
+    finally:
+        server.close(2.0)
