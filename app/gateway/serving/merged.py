@@ -54,6 +54,7 @@ class Merged:
         self._mode = mode
         self._servers = servers
         self._context = mode.context
+        self.declared: Json = {}  # capabilities that the host was told
         self._generation = -1
         self._stored: dict[str, dict[str, list[Json]]] = {}  # method -> server -> entries
         self._live: dict[str, dict[str, list[Json]]] = {}
@@ -85,7 +86,7 @@ class Merged:
         method = message["method"]
         part = method.partition("/")[0]
         owners = [r for r in self._servers.usable() if isinstance(r.capabilities.get(part), dict)]
-        if not owners:
+        if not owners and part not in self.declared:
             self._mode.refuse_method(message)
             return
         if method == _TEMPLATES and len(owners) == 1 and not self._entries(method):
@@ -119,7 +120,9 @@ class Merged:
             for row in self._servers.usable():
                 for key, items in self._context.view.lists(row).items():
                     self._stored.setdefault(key, {})[row.name] = items
-        return {**self._stored.get(method, {}), **self._live.get(method, {})}
+        lists = {**self._stored.get(method, {}), **self._live.get(method, {})}
+        usable = {row.name for row in self._servers.usable()}
+        return {server: items for server, items in lists.items() if server in usable}
 
     def _index(self) -> None:
         """Visible names and URIs of everything listed."""

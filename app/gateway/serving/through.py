@@ -96,6 +96,7 @@ class Through(ServingMode):
         pool = self.view.setting("gateway", "pool", "servers")
         capabilities = merged.capabilities(row.capabilities for row in rows)
         capabilities["tools"] = {"listChanged": True}
+        self._merged.declared = capabilities
         tools = self._pool() if pool in LISTING else []
         servers = [(row.name, row.instructions) for row in self._named()]
         answer(
@@ -246,15 +247,19 @@ class Through(ServingMode):
             self.let_go(name)
         if self._menu_handler is not None:
             self._menu_handler.tick()
-        if self._dropped != self.view.dropped or (
-            self._generation != self.view.generation
-            and self.view.setting("gateway", "promote", False)
+        if self._dropped != self.view.dropped:
+            for part in ("tools", "prompts", "resources"):
+                declared = self._merged.declared.get(part, {})
+                if self.context.modern or declared.get("listChanged"):
+                    self.list_changed(part)
+        elif self._generation != self.view.generation and self.view.setting(
+            "gateway", "promote", False
         ):
             self.list_changed()
         self._generation, self._dropped = self.view.generation, self.view.dropped
 
-    def list_changed(self) -> None:
-        """Tell the host that tools/list differs now; a stateless one hears it on its stream."""
-        changed = jsonrpc.notification("notifications/tools/list_changed")
+    def list_changed(self, part: str = "tools") -> None:
+        """Tell the host that a list differs now; a stateless one hears it on its stream."""
+        changed = jsonrpc.notification(f"notifications/{part}/list_changed")
         to = self.context.listeners if self.context.modern else self.context.host
         to.send(changed)

@@ -20,6 +20,7 @@ from app.cli.main import run
 
 ROOT = Path(__file__).parents[3]
 PROBE = [str(ROOT / "tests/fakes/probe_upstream.py")]
+SCRIPTED = str(ROOT / "tests/fakes/scripted_server.py")
 WEB = ROOT / "tests/fakes/sdk_web_server.py"
 SECRET = "n3w-s3cret-value-42"
 
@@ -99,6 +100,13 @@ def started(machine: Machine) -> Iterator[Callable[..., Any]]:
 
 def probe(**env: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": PROBE, "env": {"PROBE_TOKEN": "old-s3cret", **env}}
+
+
+def scripted(file: Path, **script: Any) -> dict[str, Any]:
+    """A server with one tool that says what the script says."""
+    tools = [{"name": "read", "description": "Reads", "inputSchema": {"type": "object"}}]
+    file.write_text(json.dumps({"tools/list": {"tools": tools}, **script}))
+    return {"command": sys.executable, "args": [SCRIPTED], "env": {"SCRIPT": str(file)}}
 
 
 def process_of(host: Any, name: str = "pid", **arguments: Any) -> psutil.Process:
@@ -225,6 +233,36 @@ def test_a_running_session_lets_go_of_a_server_that_is_switched_off(machine, sta
     host.until(lambda: not host.run("notes/pid").get("isError"), 30)
     machine.run("restore", "kiro", "--last")
     host.until(lambda: host.run("notes/pid").get("isError"), 30)
+
+
+def test_a_running_session_lists_nothing_of_a_server_that_is_switched_off(
+    machine, started, tmp_path
+):
+    """Not what it listed while it ran either; a list that the host was promised goes on empty."""
+    changed = "notifications/prompts/list_changed"
+    greets = {"prompts/list": {"prompts": [{"name": "greet"}]}, "announce": [changed]}
+    plain = {"initialize": {"capabilities": {"tools": {}}}}
+    machine.name(
+        "other/read",
+        notes=scripted(tmp_path / "notes.json", **greets),
+        other=scripted(tmp_path / "other.json", **plain),
+    )
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    host = started("toolcrib")
+    host.run("notes/read")
+    host.until(lambda: host.noted(changed))
+    assert "greet" in json.dumps(host.request("prompts/list"))
+
+    def announced() -> str:
+        methods = " ".join(note["method"] for note in host.notes)
+        return methods.partition("notifications/tools/list_changed")[2]
+
+    machine.server("disable", "notes")
+    host.until(lambda: changed in announced(), 30)
+    assert host.request("prompts/list")["prompts"] == []
+    assert not host.noted("notifications/resources/list_changed")  # never promised
+    machine.server("enable", "notes")
+    host.until(lambda: "greet" in json.dumps(host.request("prompts/list")), 30)
 
 
 def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machine, started):
