@@ -258,7 +258,7 @@ class Connection:
     def _receive(self, line: bytes, message: Json) -> None:
         """A request or notification of the server's own."""
         number, method = message.get("id"), message["method"]
-        try:
+        with suppress(Exception):  # an odd message must not end the only reader
             if type(number) not in (NoneType, int, str, float) or not isinstance(method, str):
                 self.notify(jsonrpc.error(None, INVALID_REQUEST, "Invalid request"))
             elif "id" in message:
@@ -270,10 +270,6 @@ class Connection:
             else:
                 self.list_changes += method == _LIST_CHANGED
                 self._on_notification(self, line, message)
-        except Exception:  # noqa: BLE001 - an odd message must not end the only reader
-            if number is not None:
-                text = "The request could not be understood."
-                self.notify(jsonrpc.error(number, INTERNAL_ERROR, text))
 
     def _requested(self, line: bytes, message: Json) -> None:
         server_id = message["id"]
@@ -285,7 +281,10 @@ class Connection:
         else:
             request = ServerRequest(line, message, self._answer)
             self._server_requests[type(server_id), server_id] = request
-            self._on_request(self, request)
+            try:
+                self._on_request(self, request)
+            except Exception:  # noqa: BLE001 - who asked hears it, unless it was answered
+                request.refuse(INTERNAL_ERROR, "The request could not be understood.")
 
     def _answer(self, request: ServerRequest, line: bytes, answer: Json) -> None:
         """Send the answer to a request of the server, which may have withdrawn it."""

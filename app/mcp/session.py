@@ -166,7 +166,7 @@ class Upstream:
                 self._connection, self.state = None, KNOWN
 
     def release(self) -> bool:
-        """Let go of it once nothing is under way; True when that is done: no call starts it anew."""
+        """Let go of it once nothing is under way, for good; True when that is done."""
         self.rest(0.0)
         with self._lock:
             if self.state not in (STARTING, STARTED):

@@ -116,6 +116,31 @@ def test_a_flood_of_requests_is_refused(lines, asked, monkeypatch):
     assert lines.sent[0]["id"] == 2 and "Too many requests" in lines.sent[0]["error"]["message"]
 
 
+@pytest.mark.parametrize("is_answered", [False, True])
+def test_a_request_that_breaks_here_is_answered_once_and_waits_for_nobody(is_answered):
+    def broken(_connection, request):
+        if is_answered:
+            request.answer(ANSWER)
+        raise ValueError("odd")
+
+    clock, lines = [0.0], Lines()
+    made = Connection(
+        lines,
+        on_request=broken,
+        on_end=lambda _connection, _pending: None,
+        envelope=dict,
+        clock=lambda: clock[0],
+    )
+    made.open()
+    call = Call("a")
+    made.request(call)
+    lines.hear(roots(7))
+    (answer,) = (sent for sent in lines.sent if sent["id"] == 7)
+    assert is_answered is ("error" not in answer)
+    clock[0] += limits.SILENT_CALL  # in which it used no CPU either
+    assert made.overdue() == [call]
+
+
 def test_progress_reaches_its_request_alone_and_only_while_it_waits(connection, lines):
     calls = [Call("a"), Call(1), Call("1")]
     for call in calls:
