@@ -49,7 +49,7 @@ class ProfileView:
         self.profile_name = profile
         self._behind = behind  # as the host's entry named them when it started this gateway
         self._files: set[str] | None = None  # whose entry it may be
-        self.dropped: frozenset[str] = frozenset()  # of `behind`, those that it no longer reaches
+        self.dropped: frozenset[str] = frozenset()  # names of those that it no longer reaches
         self._rules = rules
         self._clock = clock
         self._lock = threading.RLock()
@@ -106,12 +106,13 @@ class ProfileView:
                 self.settings = self._rules.settings(self.settings)
             chosen = self.settings.get("servers")
             reached = self._reached(db)
+            rows = serving.server_rows(db)
             self.servers = {
                 row.name: row
-                for row in serving.server_rows(db)
+                for row in rows
                 if (chosen is None or row.name in chosen) and (reached is None or row.id in reached)
             }
-            self.dropped = self._no_more(db, reached or set())
+            self.dropped = self._no_more(db, rows, reached or set())
             self._version, self._state = data_version(db), self._state_of(db)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
@@ -137,10 +138,14 @@ class ProfileView:
         now = [serving.server_ids(db, entries.get(file, self._behind)) for file in self._files]
         return mine.intersection(set().union(*now)) | set.intersection(*now) if now else mine
 
-    def _no_more(self, db: apsw.Connection, reached: set[int]) -> frozenset[str]:
-        """Servers that the entry named and that are reached no more, under whatever name."""
+    def _no_more(
+        self, db: apsw.Connection, rows: Sequence[ServerRow], reached: set[int]
+    ) -> frozenset[str]:
+        """Servers that the entry named and that are reached no more, by its names and by today's."""
         ids = {name: serving.server_ids(db, [name]) for name in self._behind or ()}
-        return frozenset(name for name, own in ids.items() if own and own.isdisjoint(reached))
+        lost = set().union(*ids.values()) - reached
+        named = (name for name, own in ids.items() if own and own <= lost)
+        return frozenset((*named, *(row.name for row in rows if row.id in lost)))
 
     def _follow_file(self, db: apsw.Connection) -> None:
         """Take in the policy file of the profile where it has one and that changed."""

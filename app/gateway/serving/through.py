@@ -43,7 +43,7 @@ class Through(ServingMode):
         context.forwarder.names_servers = True
         self._pinned: dict[str, tuple[str, str]] = {}
         self._generation = context.view.generation
-        self._dropped = context.view.dropped
+        self._reaches = set(context.view.servers)
         self._busy = False
         self._merged = merged.Merged(self, self._servers())
         self._menu_handler: MenuHandler | None = None
@@ -240,14 +240,16 @@ class Through(ServingMode):
         self._merged.watch(uri)
 
     def tick(self) -> None:
-        """Take in changed ticks; end servers that are gone from the entry; forget idle sessions."""
+        """Take in changed ticks; end servers that are reached no more; forget idle sessions."""
         super().tick()
         self.view.refresh()
-        for name in self.view.dropped:
+        used = set(self._upstreams)  # first: one that a call makes now is in the view by then
+        reaches = set(self.view.servers)
+        for name in used - reaches:
             self.let_go(name)
         if self._menu_handler is not None:
             self._menu_handler.tick()
-        if self._dropped != self.view.dropped:
+        if self._reaches != reaches:
             for part in ("tools", "prompts", "resources"):
                 declared = self._merged.declared.get(part, {})
                 if self.context.modern or declared.get("listChanged"):
@@ -256,7 +258,7 @@ class Through(ServingMode):
             "gateway", "promote", False
         ):
             self.list_changed()
-        self._generation, self._dropped = self.view.generation, self.view.dropped
+        self._generation, self._reaches = self.view.generation, reaches
 
     def list_changed(self, part: str = "tools") -> None:
         """Tell the host that a list differs now; a stateless one hears it on its stream."""

@@ -6,7 +6,7 @@ Real files in a fake HOME, the verbs of the command line, the gateway as the fil
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ import raw_host
 from web_process import serving
 
 from app.cli.main import run
+from store import servers
+from store.connection import open_store, transaction
 
 ROOT = Path(__file__).parents[3]
 PROBE = [str(ROOT / "tests/fakes/probe_upstream.py")]
@@ -233,6 +235,38 @@ def test_a_running_session_lets_go_of_a_server_that_is_switched_off(machine, sta
     host.until(lambda: not host.run("notes/pid").get("isError"), 30)
     machine.run("restore", "kiro", "--last")
     host.until(lambda: host.run("notes/pid").get("isError"), 30)
+
+
+def test_a_running_session_lets_go_of_a_server_by_the_name_that_it_has_today(machine, started):
+    """Its entry still has the former name; the host is told of one that comes back, too."""
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    db = open_store(Path(machine.env["TOOLCRIB_HOME"]) / "toolcrib.db")
+    with closing(db), transaction(db):
+        assert servers.rename(db, servers.by_name(db, "notes").id, "diary")
+    host = started("toolcrib")
+    process = psutil.Process(int(text_of(host.run("diary/pid"))))
+    changed = "notifications/tools/list_changed"
+    machine.server("disable", "notes")
+    host.until(lambda: host.noted(changed), 30)
+    host.until(lambda: not process.is_running(), 30)
+    for call in (("call_tool", {"name": "diary/pid", "arguments": {}}), ("diary__pid", {})):
+        answer = host.call(*call)
+        assert answer["isError"] and "switched off or removed for this host" in text_of(answer)
+    machine.server("enable", "notes")
+    host.until(lambda: len(host.noted(changed)) > 1, 30)
+    assert "diary" in json.dumps(host.tools())
+
+
+def test_a_running_session_announces_a_server_that_comes_behind_its_entry(machine, started):
+    machine.name(notes=probe(), agenda=probe(PROBE_NAME="agenda"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    machine.server("disable", "agenda")
+    host = started("toolcrib")
+    assert "agenda" not in json.dumps(host.tools())
+    machine.server("enable", "agenda")
+    host.until(lambda: host.noted("notifications/tools/list_changed"), 30)
+    assert "agenda" in json.dumps(host.tools())
 
 
 def test_a_running_session_lists_nothing_of_a_server_that_is_switched_off(
