@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from app.mcp import jsonrpc
+from app.mcp.patience import lasts
 from app.mcp.protocol import (
     METHOD_NOT_FOUND,
     params_of,
@@ -64,25 +65,26 @@ class SharedServer:
         with self._lock:
             self._members.append(member)
 
-    def leave(self, member: Member) -> None:
-        """A session lets go: what it had under way is withdrawn."""
+    def leave(self, member: Member, *, idle: bool = False) -> bool:
+        """A session lets go: what it had under way is withdrawn; True if it holds it no more.
+
+        Nothing is done with `idle` where a call is under way.
+        """
         with self._lock:
             if member not in self._members:
-                return
+                return True
+            mine = [r for r in self._under_way.values() if r.member is member]
+            if idle and not all(map(lasts, mine)):
+                return False
             self._members.remove(member)
             self._left_at = self._clock()
-            mine = [r for r in self._under_way.values() if r.member is member]
             for request in mine:
                 self._under_way.pop(id(request.own), None)
         for request in mine:
             self.upstream.cancel(request, {"reason": "Its host is gone."})
         for uri in member.subscribed:
             self._unsubscribe(uri)
-
-    def is_busy(self, member: Member) -> bool:
-        """True if a request of this session is under way."""
-        with self._lock:
-            return any(request.member is member for request in self._under_way.values())
+        return True
 
     @property
     def unused(self) -> bool:

@@ -105,11 +105,8 @@ class SharedUpstream(Upstream):
 
     def release(self) -> bool:
         """Let go of it once this session has nothing under way; others may hold it."""
-        if self.server.is_busy(self):
-            return False
         self.left = LET_GO
-        self.server.leave(self)
-        return True
+        return self.server.leave(self, idle=True)
 
     def stop(self) -> None:
         """End the server for every session."""

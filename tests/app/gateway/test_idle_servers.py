@@ -13,6 +13,7 @@ import pytest
 
 from app.gateway.backend.shared_server import SharedServer
 from app.gateway.backend.shared_upstream import SharedUpstream
+from app.mcp.protocol import LISTEN
 from app.mcp.requests import OwnRequest, ServerRequest
 from app.mcp.session import KNOWN, STARTED, STARTING, Upstream
 from app.mcp.stdio import StdioChannel
@@ -197,5 +198,19 @@ def test_a_session_that_let_go_of_a_shared_server_calls_it_no_more(clock):
         assert first.release()
         assert send(first, "pid")() == LATE
         assert text(send(second, "pid")()) == pid and server.upstream.calls == 2
+    finally:
+        server.close(2.0)
+
+
+def test_a_stream_of_news_does_not_keep_a_session_at_a_shared_server(clock):
+    server = SharedServer("probe", launch, modern=False, clock=clock)
+    one = SharedUpstream(server, "probe", Listener())
+    try:
+        send(one, "pid")()
+        one.request(OwnRequest({"jsonrpc": "2.0", "id": 0, "method": LISTEN, "params": {}}))
+        wait = send(one, "sleep", ms=300)
+        assert not one.release() and server.members == 1
+        assert text(wait()) == "slept"
+        assert one.release() and server.members == 0
     finally:
         server.close(2.0)
