@@ -145,18 +145,20 @@ def entries_of(db: apsw.Connection, profile: str) -> dict[str, list[str]]:
     return entries
 
 
-def files_that_named(db: apsw.Connection, profile: str, names: "Collection[str]") -> set[str]:
-    """Files in which one entry for a profile reached just these servers, by whatever write.
-
-    A session that was started by such an entry may outlive it.
+def past_entries(db: apsw.Connection, profile: str) -> dict[str, set[tuple[str, ...]]]:
+    """Every set of servers that the one entry of each file has reached for a profile, by whatever
+    write: a session that was started by such an entry may outlive it.
     """
     sql = (
         "SELECT DISTINCT file, detail -> '$.behind' FROM exports"
         " WHERE mode = 'through' AND profile = ? AND json_valid(detail)"
     )
-    rows = [(file, json.loads(text)) for file, text in db.execute(sql, (profile,)) if text]
-    wanted = sorted(names)
-    return {f for f, one in rows if isinstance(one, list) and sorted(map(str, one)) == wanted}
+    entries: dict[str, set[tuple[str, ...]]] = {}
+    for file, text in db.execute(sql, (profile,)):
+        behind = json.loads(text) if text else None
+        if isinstance(behind, list):
+            entries.setdefault(file, set()).add(tuple(sorted(map(str, behind))))
+    return entries
 
 
 def named_server_ids(db: apsw.Connection, profile_id: int) -> set[int]:

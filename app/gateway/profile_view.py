@@ -48,7 +48,7 @@ class ProfileView:
         self._problem = problem
         self.profile_name = profile
         self._behind = behind  # as the host's entry named them when it started this gateway
-        self._files: set[str] | None = None  # whose entry it may be
+        self._files: list[str] | None = None  # whose entry it may be
         self.dropped: frozenset[str] = frozenset()  # names of those that it no longer reaches
         self._rules = rules
         self._clock = clock
@@ -132,7 +132,8 @@ class ProfileView:
         if self._behind is None:
             return None
         if self._files is None:
-            self._files = serving.files_that_named(db, self.profile_name, self._behind)
+            past = serving.past_entries(db, self.profile_name).items()
+            self._files = [file for file, sets in past if tuple(sorted(self._behind)) in sets]
         entries = serving.entries_of(db, self.profile_name)
         mine = serving.server_ids(db, self._behind)
         now = [serving.server_ids(db, entries.get(file, self._behind)) for file in self._files]
@@ -141,7 +142,7 @@ class ProfileView:
     def _no_more(
         self, db: apsw.Connection, rows: Sequence[ServerRow], reached: set[int]
     ) -> frozenset[str]:
-        """Servers that the entry named and that are reached no more, by its names and by today's."""
+        """Servers that the entry named and that are reached no more: its names, and today's."""
         ids = {name: serving.server_ids(db, [name]) for name in self._behind or ()}
         lost = set().union(*ids.values()) - reached
         named = (name for name, own in ids.items() if own and own <= lost)

@@ -113,8 +113,8 @@ def plan_entry(
 
     `history` are the host's earlier writes (store.exports.for_host): what they made stays theirs,
     so that "as is" gives the file with this change. `row` is the entry's server in the catalogue,
-    `called` the name that the changed one has there; `alike` are other hosts whose one entry
-    reaches the same servers.
+    `called` the name that the changed one has there; `alike` are other hosts whose running
+    sessions look like this one's and are not changed so.
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
@@ -209,21 +209,28 @@ def load_plan(ctx: AppContext, db: apsw.Connection, places: Places, change: Entr
     if row is not None and change.launch is not None:
         key = change.launch.to_spec(install_key(ctx.paths))[0].key
         called = servers.name_placed(db, change.entry, key, name=change.entry.name)
-    alike = _alike(db, change.entry, history)
+    alike = _alike(db, change, history, row) if row is not None else ()
     return plan_entry(places, change, history, row, called=called, alike=alike)
 
 
 def _alike(
-    db: apsw.Connection, entry: EntryRecord, history: Sequence[ExportRecord]
+    db: apsw.Connection, change: EntryChange, history: Sequence[ExportRecord], row: ServerRecord
 ) -> tuple[str, ...]:
-    """Other hosts whose one entry reaches the same servers: their sessions look like this one's."""
-    newest = next(iter(active_writes(history, Path(entry.file))), None)
-    mine = newest.detail.get("behind") if newest is not None else None
-    if newest is None or not mine:
+    """Other hosts whose session this one's may be, and whose entry keeps it from the change."""
+    newest = next(iter(active_writes(history, Path(change.entry.file))), None)
+    if newest is None:
         return ()
-    files = serving.files_that_named(db, newest.profile, mine) - {entry.file}
-    names = [host(one.host).name for one in exports.all_exports(db) if one.file in files]
-    return tuple(dict.fromkeys(names))
+    past, now = serving.past_entries(db, newest.profile), serving.entries_of(db, newest.profile)
+    mine, files = past.pop(change.entry.file, set()), set()
+    for file, sets in past.items():
+        for names in sets & mine:
+            first = serving.server_ids(db, names)
+            today = serving.server_ids(db, now.get(file, names))
+            again = change.kind == ENABLE
+            if row.id not in first | today if again else row.id in first & today:
+                files.add(file)
+    others = [host(one.host).name for one in exports.all_exports(db) if one.file in files]
+    return tuple(dict.fromkeys(others))
 
 
 def load_entry(db: apsw.Connection, places: Places, record: EntryRecord) -> EntryPlace:
@@ -430,8 +437,10 @@ def _through_toolcrib(place: EntryPlace, change: EntryChange, alike: Sequence[st
         again = change.kind == ENABLE
         if alike:
             same = f"A running session does not say if it is {name}'s or {' or '.join(alike)}'s"
-            when = "again from its next start on" if again else "until its next start"
-            return f"{name} reaches it through Toolcrib {when}. {same}. {later}"
+            reaches = "reaches it through Toolcrib again from its next start on"
+            if not again:
+                reaches = "may reach it through Toolcrib until its next start"
+            return f"{name} {reaches}. {same}. {later}"
         if again:
             return f"{name} reaches it through Toolcrib again, also where it runs. {later}"
         return (

@@ -308,7 +308,10 @@ def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machi
     host = started("toolcrib")
     assert not host.run("notes/pid").get("isError")
     shown = machine.server("disable", "notes")
-    assert any("until its next start. A running session does not say" in n for n in shown["notes"])
+    assert any(
+        "may reach it through Toolcrib until its next start. A running session does not say" in n
+        for n in shown["notes"]
+    )
     assert "Windsurf" in json.dumps(shown["notes"])
     assert "notes" in json.dumps(host.tools()) and not host.run("notes/pid").get("isError")
     assert started("toolcrib").run("notes/pid")["isError"]
@@ -338,6 +341,21 @@ def test_a_running_session_gains_no_server_by_a_guess(machine, started):
     assert host.run("secret/pid")["isError"] and not host.run("notes/pid").get("isError")
     machine.server("enable", "secret")  # by now both files name it
     host.until(lambda: not host.run("secret/pid").get("isError"), 30)
+
+
+def test_a_host_whose_file_names_others_by_now_keeps_no_server_in_a_session(machine, started):
+    """It named the same servers once, and says nothing for the one that is switched off."""
+    servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other")}
+    machine.twin(**servers)
+    machine.name(**servers)
+    for name in ("kiro", "windsurf"):
+        machine.run("export", name, "--mode", "through", "--yes")
+    machine.server("disable", "notes", host="windsurf")
+    host = started("toolcrib")
+    assert not host.run("notes/pid").get("isError")
+    shown = machine.server("disable", "notes")
+    assert any("reaches it no more, also where it runs" in one for one in shown["notes"])
+    host.until(lambda: host.run("notes/pid").get("isError"), 30)
 
 
 def test_a_gateway_that_comes_anew_for_a_running_host_follows_that_hosts_file(machine, started):
