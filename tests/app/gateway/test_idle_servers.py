@@ -13,13 +13,14 @@ import pytest
 
 from app.gateway.backend.shared_server import SharedServer
 from app.gateway.backend.shared_upstream import SharedUpstream
-from app.mcp.protocol import LISTEN
+from app.mcp.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, LISTEN, MODERN, VERSION_KEY
 from app.mcp.requests import OwnRequest, ServerRequest
 from app.mcp.session import KNOWN, STARTED, STARTING, Upstream
 from app.mcp.stdio import StdioChannel
 from app.system.processes import prepare
 
 PROBE = Path(__file__).parents[2] / "fakes" / "probe_upstream.py"
+MODERN_PROBE = PROBE.with_name("modern_upstream.py")
 HOUR = 3600.0
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t"}}
 
@@ -202,15 +203,24 @@ def test_a_session_that_let_go_of_a_shared_server_calls_it_no_more(clock):
         server.close(2.0)
 
 
+class Stateless(Listener):
+    """A host that speaks the stateless revision."""
+
+    def envelope(self) -> dict[str, Any]:
+        return {VERSION_KEY: MODERN, CLIENT_INFO_KEY: {"name": "t"}, CAPABILITIES_KEY: {}}
+
+
 def test_a_stream_of_news_does_not_keep_a_session_at_a_shared_server(clock):
-    server = SharedServer("probe", launch, modern=False, clock=clock)
-    one = SharedUpstream(server, "probe", Listener())
+    server = SharedServer(
+        "modern", lambda: StdioChannel(prepare(sys.executable, [str(MODERN_PROBE)])), modern=True,
+        clock=clock,
+    )  # fmt: skip
+    one = SharedUpstream(server, "modern", Stateless())
     try:
-        send(one, "pid")()
-        one.request(OwnRequest({"jsonrpc": "2.0", "id": 0, "method": LISTEN, "params": {}}))
-        wait = send(one, "sleep", ms=300)
-        assert not one.release() and server.members == 1
-        assert text(wait()) == "slept"
+        assert MODERN in text(send(one, "show_meta")())
+        news = {"notifications": {"toolsListChanged": True}}
+        one.request(OwnRequest({"jsonrpc": "2.0", "id": 0, "method": LISTEN, "params": news}))
+        assert MODERN in text(send(one, "show_meta")())  # the stream is open by now
         assert one.release() and server.members == 0
     finally:
         server.close(2.0)
