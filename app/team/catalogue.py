@@ -19,7 +19,6 @@ from store.teams import TeamRecord, TeamRow
 from store.typed import Json, JsonMapping
 
 _HELD = "Your team holds this tool for review."
-_LISTED = "Your team lists this tool; its server is not connected."
 _TEAM_POLICY = "team"
 _AUTHORIZATION = "Authorization"
 
@@ -55,8 +54,6 @@ def tool_problem(body: Json) -> str:
     """Reason that a tool of the team cannot be used here, "" for none."""
     if is_held(body):
         return _HELD
-    if not body.get("installed", True):
-        return _LISTED
     return str(body.get("problem") or "")
 
 

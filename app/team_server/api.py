@@ -389,7 +389,6 @@ class _Items:
                 "trusted_hash": row.trusted_hash,
                 "held": row.held,
                 "problem": row.problem,
-                "installed": row.installed,
                 "position": row.position,
             }
             for row in tools.some(self._connection, self._organisation, ids)

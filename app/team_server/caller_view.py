@@ -39,8 +39,6 @@ class CallerView:
             return tool.problem
         if tool.hash != tool.trusted_hash:
             return "its text changed and was not reviewed yet"
-        if not tool.installed:
-            return "it is listed only; its server is not connected"
         if any(names_tool(p, tool.tool_id) for one in self.policies for p in one.confirm):
             return "the policy wants a person's yes; call it through Toolcrib on your machine"
         return ""

@@ -72,12 +72,11 @@ class Ranker:
         settings: ProfileSettings | None = None,
         ticks: Iterable[TickRow] = (),
         allows: Callable[[str], bool] | None = None,
-        installed: bool = True,
     ) -> Ranked:
         """The best tools that the member may use, ranked and judged; a transaction of as_member().
 
         `settings` and `ticks` are a profile's; `allows` says of a `server/tool` whether policies
-        leave it. `installed` False ranks the marketplace's entries instead: a tier of their own.
+        leave it.
         """
         request = hierarchy.parse_request(request) if isinstance(request, str) else request
         settings, ticks = settings or ProfileSettings(), tuple(ticks)
@@ -86,7 +85,6 @@ class Ranker:
             connection,
             member.organisation_id,
             off=[tick.tool_id for tick in ticks if not tick.on],
-            installed=installed,
             allowlist=member.allow is not None,
         )
         derived = self._derived_of(connection, member.organisation_id)

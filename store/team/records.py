@@ -119,7 +119,6 @@ class NewTool:
     trusted_hash: str = ""
     held: bool = False
     problem: str = ""
-    installed: bool = True
     position: int = 0
 
 
@@ -147,7 +146,6 @@ class Tool:
     trusted_hash: str
     held: bool
     problem: str
-    installed: bool
     position: int
     summary: str
     tokens: int

@@ -108,34 +108,27 @@ def limits(
     organisation_id: int,
     *,
     off: Sequence[str] = (),
-    installed: bool = True,
     allowlist: bool = False,
 ) -> Limits:
     """Tools that are held, changed after the review, have a problem, or are off.
 
     A tool is off because its server is, or by its name (`off` are server/tool of a profile).
 
-    `installed` False turns to the marketplace's entries instead of the team's own tools.
     `allowlist` says that the caller has one: its tools are looked up.
     """
-    values = {"organisation": organisation_id, "off": list(off), "installed": installed}
+    values = {"organisation": organisation_id, "off": list(off)}
     apart = (
         "SELECT id FROM tools WHERE organisation_id = %(organisation)s AND"
-        " (held OR problem <> '' OR NOT installed OR (trusted_hash <> '' AND trusted_hash <> hash))"
-        " AND (held OR problem <> '' OR installed <> %(installed)s"
-        " OR (trusted_hash <> '' AND trusted_hash <> hash))"
+        " (held OR problem <> '' OR (trusted_hash <> '' AND trusted_hash <> hash))"
         " UNION SELECT t.id FROM tools t JOIN servers s ON s.id = t.server_id"
         " WHERE s.organisation_id = %(organisation)s AND NOT s.enabled"
         " UNION SELECT id FROM tools WHERE organisation_id = %(organisation)s"
         " AND tool_id = ANY(%(off)s)"
     )
     only = "SELECT id FROM tools WHERE organisation_id = %(organisation)s"
-    if not installed:
-        only += " AND NOT installed"
-    narrowed = allowlist or not installed
     return Limits(
         tuple(all_of(connection, int, apart, values)),
-        tuple(all_of(connection, int, only, values)) if narrowed else None,
+        tuple(all_of(connection, int, only, values)) if allowlist else None,
     )
 
 

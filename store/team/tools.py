@@ -15,7 +15,7 @@ from store.team.words import stems_of
 DIMS = 384  # of the vector columns
 _COLUMNS = (
     "t.id, t.server_id, s.name, t.name, t.tool_id, t.raw, t.hash, t.trusted_hash, t.held,"
-    " t.problem, t.installed, t.position, t.summary, t.tokens, coalesce(d.decision, ''), t.updated"
+    " t.problem, t.position, t.summary, t.tokens, coalesce(d.decision, ''), t.updated"
 )
 _FROM = (
     "tools t JOIN servers s ON s.id = t.server_id"
@@ -23,14 +23,14 @@ _FROM = (
 )
 _SAVE = (
     "INSERT INTO tools (organisation_id, server_id, scope_id, tool_id, name, raw, hash,"
-    " trusted_hash, held, problem, installed, position, summary, tokens, words, length)"
+    " trusted_hash, held, problem, position, summary, tokens, words, length)"
     " SELECT s.organisation_id, s.id, s.scope_id, s.name || '/' || %(name)s::text, %(name)s,"
-    " %(raw)s, %(hash)s, %(trusted)s, %(held)s, %(problem)s, %(installed)s, %(position)s,"
+    " %(raw)s, %(hash)s, %(trusted)s, %(held)s, %(problem)s, %(position)s,"
     " %(summary)s, %(tokens)s, %(words)s::tsvector, %(length)s FROM servers s"
     " WHERE s.organisation_id = %(organisation)s AND s.id = %(server)s"
     " ON CONFLICT (organisation_id, tool_id) DO UPDATE SET raw = excluded.raw,"
     " hash = excluded.hash, trusted_hash = excluded.trusted_hash, held = excluded.held,"
-    " problem = excluded.problem, installed = excluded.installed, position = excluded.position,"
+    " problem = excluded.problem, position = excluded.position,"
     " summary = excluded.summary, tokens = excluded.tokens, words = excluded.words,"
     " length = excluded.length, updated = now() RETURNING id, scope_id"
 )
@@ -198,7 +198,6 @@ def _values(organisation_id: int, server_id: int, tool: NewTool) -> dict[str, ob
         "trusted": tool.trusted_hash,
         "held": tool.held,
         "problem": tool.problem,
-        "installed": tool.installed,
         "position": tool.position,
         "summary": tool.summary,
         "tokens": tool.tokens,

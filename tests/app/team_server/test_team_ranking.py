@@ -172,20 +172,6 @@ def test_an_agents_allowlist_is_inside_the_search(pool, imported, encoder) -> No
     assert {t.server for t in ranked.tools} == {"git"}
 
 
-def test_entries_of_a_marketplace_are_a_tier_of_their_own(pool, imported, encoder) -> None:
-    organisation = imported.organisation_id
-    raw = {"name": "forecast", "description": "Tomorrow's weather of a place"}
-    ((new, _),) = indexed("skies", [raw], encoder)
-    with as_owner(pool) as db:
-        id_ = servers.save(db, organisation, NewServer("skies", "http", url="https://skies.test"))
-        tools.save(db, organisation, id_, [replace(new, installed=False)])
-    with as_member(pool, imported) as db:
-        usual = Ranker(encoder).rank(db, imported, "weather tomorrow forecast")
-        offered = Ranker(encoder).rank(db, imported, "weather tomorrow forecast", installed=False)
-    assert "skies/forecast" not in {t.tool_id for t in usual.tools}
-    assert [t.tool_id for t in offered.tools] == ["skies/forecast"]
-
-
 def test_a_list_is_judged_counted_and_embedded_before_it_is_saved(pool, make_team, encoder) -> None:
     team = make_team("a")
     raws = [

@@ -282,7 +282,6 @@ def test_what_is_held_changed_broken_or_off_is_no_candidate(pool, make_team) -> 
         tool("changed", trusted_hash="another"),
         tool("broken", problem="no"),
         tool("unticked"),
-        tool("listed", installed=False),
     ]
     with as_member(pool, team.editor) as db:
         server = servers.save(db, team.id, NewServer("s", "stdio"))
@@ -305,8 +304,6 @@ def test_what_is_held_changed_broken_or_off_is_no_candidate(pool, make_team) -> 
         assert candidates(usual) == ({ids["good"]}, {ids["good"]})
         without_profile = search.limits(db, team.id)
         assert candidates(without_profile)[0] == {ids["good"], ids["unticked"]}
-        market = search.limits(db, team.id, installed=False)
-        assert candidates(market)[0] == {ids["listed"]}
 
 
 def test_words_keep_their_fields_and_counts() -> None:
