@@ -216,7 +216,7 @@ class TeamApi:
         with as_member(self._pool, caller.member) as connection:
             rows = servers.every(connection, caller.member.organisation_id)
         own = [row for row in rows if row.sign_in == "member" and row.enabled]
-        return {"servers": {row.name: self._credentials.state(caller, row) for row in own}}
+        return {"servers": self._credentials.states(caller, own)}
 
     def _begin_sign_in(self, request: Request, body: bytes) -> Json:
         given, server = _object(body), self._own_server(request)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import httpx2
@@ -100,7 +101,7 @@ class Credentials:
         now = self.target(caller, server)
         if now != refused:  # renewed, or stored anew, meanwhile
             return now
-        if self.state(caller, server) == SIGNED_IN:
+        if self.states(caller, [server])[server.name] == SIGNED_IN:
             self._renewed(caller, server, _token_of(refused))
             return self.target(caller, server)
         raise _not_taken(server)
@@ -118,11 +119,14 @@ class Credentials:
                 self._keep(connection, caller, server, _ENDED)
         return _ended(server) if is_sign_in else _not_taken(server)
 
-    def state(self, caller: Caller, server: Server) -> str:
-        """State of the caller's own credential for a server."""
+    def states(self, caller: Caller, servers: Iterable[Server]) -> dict[str, str]:
+        """State of the caller's own credential for each of these servers, by its name."""
+        with as_member(self._pool, caller.member) as connection:
+            return {one.name: self._state(connection, caller, one) for one in servers}
+
+    def _state(self, connection: Connection, caller: Caller, server: Server) -> str:
         own = caller.member
-        with as_member(self._pool, own) as connection:
-            row = upstream_secrets.load(connection, own.organisation_id, server.id, own.member_id)
+        row = upstream_secrets.load(connection, own.organisation_id, server.id, own.member_id)
         if row is None:
             return MISSING
         try:
