@@ -36,7 +36,7 @@ def save_record(db: apsw.Connection, record: HostRecord) -> int:
 
 
 def forget_calls(db: apsw.Connection, record_id: int) -> None:
-    """Drop what a file told: it is read from its beginning."""
+    """Drop the rows of a file: it is read from its beginning."""
     db.execute("DELETE FROM host_calls WHERE record_id = ?", (record_id,))
     db.execute("DELETE FROM host_requests WHERE record_id = ?", (record_id,))
 
@@ -105,6 +105,6 @@ def prune(db: apsw.Connection, before: float) -> None:
 
 
 def forget_all(db: apsw.Connection) -> None:
-    """Drop everything that records told."""
+    """Drop the rows of all records."""
     db.execute("DELETE FROM host_records")
     db.execute("DELETE FROM host_tools")

@@ -1,4 +1,4 @@
-"""One log a server: what was said when it was read, and what it printed; without secret values."""
+"""One log a server: the messages of its reading, and its own output; without secret values."""
 
 import hashlib
 import re

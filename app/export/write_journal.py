@@ -36,7 +36,7 @@ class WriteJournal:
         self._handle = handle
         self.notes: Json = {}
         self.killed: Notes | None = None  # of the writer before, where it did not end
-        self.unfinished = False  # the store could not be told; the next writer will
+        self.unfinished = False  # the store lacks it; the next writer notes it
 
     def note(self, *, sync: bool = True, **facts: object) -> None:
         """Add to the notes; with `sync` they are on the disk when this returns.

@@ -47,7 +47,7 @@ class HostRequest(PendingRequest):
         self.rounds = 0
         self.is_refused = False  # answered from here
         self.is_withdrawn = False  # the host no longer wants an answer
-        self.settled = False  # what the host is told is decided: no second answer counts
+        self.settled = False  # one answer is on its way: a second one counts nothing
 
     @property
     def key(self) -> Key:

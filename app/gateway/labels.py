@@ -46,7 +46,7 @@ class Labels:
         give_back()  # 2.7 MB that compiling them took
 
     def result(self, server: str, request: Json, answer: Json) -> Json | None:
-        """The answer with a label before what it holds; None where nothing is to be said."""
+        """The answer with a label before what it holds; None without a label."""
         method, result = request.get("method"), answer.get("result")
         if method not in _READ or not isinstance(result, dict):
             return None

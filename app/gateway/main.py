@@ -41,7 +41,7 @@ def main(argv: "Sequence[str] | None" = None) -> None:
         return
     parse(words)
     problem = _home_problem()
-    if problem:  # the host is told in every answer, its user here
+    if problem:  # each answer names it to the host, this line to the user
         sys.stderr.write(f"toolcrib-gateway: {problem}\n")
     if problem or not _may_attach():
         from app.gateway.lines import lines_of

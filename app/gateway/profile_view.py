@@ -116,7 +116,7 @@ class ProfileView:
             self._version, self._state = data_version(db), self._state_of(db)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
-        # not cleared: another thread may be putting something older into what it has at hand
+        # not cleared: another thread may be putting an older value into the one that it holds
         self._cache, self._tokens = {}, {}
         self.generation += 1
 

@@ -46,7 +46,7 @@ class Narrowed:
 
 
 class _CapturingHost(Host):
-    """A host that keeps what it is told."""
+    """A host that keeps its messages."""
 
     def __init__(self) -> None:
         super().__init__(-1)
@@ -86,11 +86,11 @@ class _Closed(GatewayEnvironment):
         return refuse
 
     def load_encoder(self) -> "Encoder | None":
-        """The one at hand."""
+        """Return the loaded one."""
         return self._encoder
 
     def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
-        """The one at hand, made where there is none."""
+        """Return the loaded one, or load it."""
         return self._small_talk or super().load_small_talk(encoder)
 
 

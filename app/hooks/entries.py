@@ -43,7 +43,7 @@ def _start(program: str) -> list[str]:
             first = file.readline(500).decode().rstrip()
     except (OSError, ValueError):
         return [program]
-    # the script's own spelling: backends are told apart by it
+    # the script's own spelling: the key of a backend
     python = first.removeprefix("#!")
     folders = {FilePath(path).parent for path in (python, program, sys.executable)}
     if python == first or " " in python or len(folders) > 1 or getattr(sys, "frozen", False):

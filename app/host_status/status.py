@@ -40,7 +40,7 @@ class HostStatus:
     drift: tuple[Drift, ...] = ()
     plan: Plan | None = None  # of writing again in its mode, when it was written
     profile: str = ""  # that it gets by Toolcrib's writes
-    hook: HookStatus | None = None  # where somebody looked
+    hook: HookStatus | None = None  # None before its file was read
     http: bool = False  # in through mode: by a URL instead of a command
     native: bool = False  # its own switches hide what is off, by Toolcrib's write
     beside: frozenset[str] = frozenset()  # entries that came after those switches were written

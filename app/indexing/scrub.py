@@ -1,4 +1,4 @@
-"""Takes secret values out of all that a server said when it was read."""
+"""Takes secret values out of every answer of a server that is read."""
 
 import os
 from collections.abc import Iterable

@@ -42,7 +42,7 @@ class ToolHit:
 
 @dataclass(frozen=True, slots=True)
 class ServerHit:
-    """A listed server that fits, by what is said of it or by its tools, best first."""
+    """A listed server that fits, by its description or by its tools, best first."""
 
     server: ListedServer
     score: float

@@ -66,7 +66,7 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.channel = channel
-        self.name = ""  # the server's, for what is said of it
+        self.name = ""  # the server's, for messages about it
         self.version = ""  # the protocol revision that was agreed on
         self.hello_result: Json = {}
         self.gone = ""  # how it ended

@@ -78,7 +78,7 @@ class RemoteChannel:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._version = HANDSHAKE[-1]
-        self._trouble = ""  # what the network said last
+        self._trouble = ""  # the network's last error
         self._end_reason = "closed the connection"
         self._on_line: Callable[[bytes], object] = lambda _line: None
         self._end: Callable[[], None] = lambda: None

@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.1
 
 # ---- sizes
 MESSAGE_BYTES = 128 * 1024 * 1024  # an answer to a call may be a file
-MAX_DEPTH = 500  # levels of nesting; what handles messages recurses, and Python stops at 1,000
+MAX_DEPTH = 500  # levels of nesting; the code recurses, and Python stops at 1,000
 MAX_VALUES = 1_000_000  # in one message; each costs up to 250 bytes once it is parsed
 JUNK_LINES = 20_000  # in a row that are no messages
 JUNK_BYTES = 64 * 1024 * 1024

@@ -122,7 +122,7 @@ class Channel(Protocol):
         """True if the server has exited."""
 
     def last_line(self) -> str:
-        """Last line that the server printed, or HTTP said, without secrets; "" for none."""
+        """Last line of the server's output, or of HTTP, without secrets; "" for none."""
 
     def last_sentence(self) -> str:
         """The last line as a sentence."""

@@ -1,7 +1,7 @@
 """Tools that hide others: a count of definitions says little where one of them runs many.
 
 The Tool Budget pattern asks for the count after expansion. A tool that hides others is recognised
-by its shape; the number behind it is known only where the server was asked, and is said so.
+by its shape; the number behind it is known only where the server was asked, and a surface says so.
 """
 
 import re

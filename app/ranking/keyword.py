@@ -1,4 +1,4 @@
-"""Words: what FTS5 is given of a tool, and bm25 of a query."""
+"""Words: a tool's fields in FTS5, and bm25 of a query."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ def parameter_names(schema: Json) -> list[str]:
 
 
 def _parameter_texts(schema: Json) -> Iterator[str]:
-    """Names of the parameters, then what is said of them, up to a limit."""
+    """Names of the parameters, then their descriptions, up to a limit."""
     names = parameter_names(schema)
     yield from map(split_name, names)
     description_words: list[str] = []

@@ -1,4 +1,4 @@
-"""Requests shipped for well-known tools, found by the hash of what a tool says of itself."""
+"""Requests shipped for well-known tools, looked up by the hash of a tool's own text."""
 
 from collections.abc import Container, Mapping
 

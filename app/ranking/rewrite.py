@@ -226,7 +226,7 @@ def _post(url: str, body: object, key: str) -> object:
 
 
 class _Here(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: the texts and the key go where the user said and nowhere else."""
+    """Follows no redirection: the texts and the key go to the user's address and nowhere else."""
 
     def redirect_request(self, *_: object) -> None:
         """None: the answer that redirects is the endpoint's refusal."""

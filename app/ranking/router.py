@@ -237,7 +237,7 @@ class Router:
         nearest = tools[0] if tools else None
         why = no_tool([tool.tool_id for tool in tools[:3]]) if empty else ""
         note = " ".join(part for part in (scored.note, why) if part)
-        likest = max((c.iso for c in scored.candidates if c.iso and c.row.shown), default=-1.0)
+        best_cosine = max((c.iso for c in scored.candidates if c.iso and c.row.shown), default=-1.0)
         return Ranked(
             scored.request.query,
             tools,
@@ -248,7 +248,7 @@ class Router:
             nearest,
             steps=scored.steps,
             floor=floor,
-            likely=bool(scored.labelled) or (not scored.words_only and likest >= floor),
+            likely=bool(scored.labelled) or (not scored.words_only and best_cosine >= floor),
             labelled=scored.labelled,
             best_off=_switched_off(best_off) if best_off else None,
         )

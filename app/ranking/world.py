@@ -1,4 +1,4 @@
-"""The world: what people ask software for in general, whatever tools are at hand.
+"""The world: what people ask software for in general, whatever tools there are.
 
 It is resources/queries/world.txt and a part of the shipped requests. A query that is nearer to it
 than to the catalogue is meant for other software: app.ranking.floor takes that into account.

@@ -23,7 +23,7 @@ _MOST, _LARGEST = 200, 1_000_000
 
 
 def configured_servers(spec: ServerSpec) -> tuple[str, ...]:
-    """Names of the servers that the gateway was told to serve; none where no config is seen."""
+    """Names of the servers in the gateway's own config; none where there is no config."""
     names: dict[str, None] = {}
     for file in _files(spec):
         try:

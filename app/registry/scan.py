@@ -271,11 +271,11 @@ class _Scan:
 
     def _read_done(self, target: Target, reading: Reading) -> None:
         known = self._statuses[target.server_id]
-        if known.status == READING:  # said before the server was stopped, or now
+        if known.status == READING:  # noted before the server was stopped, or now
             self._say(target, reading.status, reading.problem, tools=len(reading.tools))
 
     def _log(self, target: Target, reading: Reading) -> None:
-        """Keep what was said and printed; a log that cannot be written stops no reading."""
+        """Keep the messages and the output; a log that cannot be written stops no reading."""
         with suppress(OSError, ToolcribError):
             add_lines(self._ctx.paths.logs, target.name, log_lines(reading, self._ctx.clock()))
 

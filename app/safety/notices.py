@@ -45,7 +45,7 @@ class Notice:
 
 
 def notices(catalog: Catalog) -> tuple[Notice, ...]:
-    """Everything to be said; combinations and look-alikes only if the profile asks for them."""
+    """Every notice; combinations and look-alikes only if the profile asks for them."""
     items = [*server_texts(catalog)]
     if catalog.settings.gateway.combinations:
         items += [*combination(catalog.shown), *look_alikes(catalog.tools)]

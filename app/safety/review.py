@@ -21,7 +21,7 @@ from store.typed import Json
 # an item's state: not decided on yet, one of the decisions, or off in the profile
 OPEN, APPROVED, KEPT, OFF = "open", findings.APPROVED, findings.KEPT, "off"
 _REMARK = "info"
-# of tools in whose texts nothing was found: title and meaning
+# tools without a finding in their texts: title and meaning
 _NEW = (
     "Appeared after the server was first read",
     "You trusted the server when it did not have this tool.",

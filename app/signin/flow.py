@@ -87,7 +87,7 @@ def sign_in(visit: SignInRequest) -> Grant | None:
         raise ToolcribError(
             "Signing in needs an https address.", "Others on the network could read the tokens."
         )
-    # the SDK's lines hold what the authorization server said
+    # the SDK's lines hold the authorization server's texts
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
     result = anyio.run(partial(_watched, visit))
     if isinstance(result, ToolcribError):

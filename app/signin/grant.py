@@ -35,8 +35,8 @@ class Grant:
     client_secret: str = ""
     auth_method: str = NO_SECRET  # how the token endpoint knows the client (RFC 7591 section 2)
     revocation_endpoint: str = ""  # RFC 7009
-    scope: str = ""  # granted, "" where that was not said
-    wanted: str = ""  # what the server said was lacking since; the next sign-in asks for it
+    scope: str = ""  # granted, "" where it is not known
+    wanted: str = ""  # scope that the server lacked since; the next sign-in asks for it
 
     def __repr__(self) -> str:
         return "Grant(••••)"

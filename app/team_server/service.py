@@ -201,7 +201,7 @@ class Service:
         tool = await in_thread(self._views.tool, caller, tool_id)
         reason = "there is no such tool" if tool is None else view.reason(tool)
         if tool is None or (reason and not view.is_on(tool.tool_id)):
-            # what is off and what does not exist are told apart by no word
+            # one text for what is off and what does not exist: it gives nothing away
             await self._note(caller, "miss", "")
             return error_result({"error": "there is no such tool", "tool": tool_id})
         if reason:

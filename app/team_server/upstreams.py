@@ -87,7 +87,7 @@ class _Client:
         """Called with what a server announces; its list is read at its age."""
 
     def down(self, _upstream: Upstream, _reason: str, _printed: str) -> None:
-        """Called when a server is gone; its callers are told by their calls."""
+        """Called when a server is gone; the calls under way fail by themselves."""
 
 
 class Held:

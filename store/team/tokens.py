@@ -76,7 +76,7 @@ def note_use(connection: Connection, token_id: int) -> None:
 
 
 def digest(value: str) -> bytes:
-    """The hash by which a token is found: 256 random bits need no slow one."""
+    """Hash by which a token is looked up: 256 random bits need no slow one."""
     return hashlib.sha256(value.encode()).digest()
 
 

@@ -17,6 +17,7 @@ PACKAGES = ("app", "store", "ui")
 _OPENING = re.compile(r"\s*(What|Whether|Which|How|Where|Why)\b")
 _STANDS = re.compile(r"\bstands?\b", re.IGNORECASE)
 _PERSONS = re.compile(r"\b(nobody|somebody|whoever)\b", re.IGNORECASE)
+_TOLD = re.compile(r"\b(at hand|told)\b", re.IGNORECASE)
 _ANY = re.compile(r"\bAny\b")
 
 
@@ -92,6 +93,7 @@ MEASURES = (
         limit=0.0,
         goal=0.0,
     ),
+    Measure("docstrings with told, at hand", "%", docstrings_with(_TOLD), limit=0.0, goal=0.0),
     Measure("Any", "in 1,000 lines", untyped, limit=3.0, goal=3.0),
 )
 

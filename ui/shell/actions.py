@@ -146,6 +146,6 @@ def name_tools(tools: Sequence[CatalogTool]) -> str:
 
 
 def past(text: str) -> str:
-    """The name of a step, told afterwards: Turn off x -> Turned off x."""
+    """Name of a step in the past: Turn off x -> Turned off x."""
     verb, _, rest = text.partition(" ")
     return f"{_PAST.get(verb, verb)} {rest}".strip()

@@ -91,7 +91,7 @@ class LiveCatalog(QObject):
         self._settle.timeout.connect(self._look)
         tasks.closing.connect(self._unfollow)
         self._own = 0  # changes of ours that are still being written
-        self._shown = False  # whether the change that is told of next is ours
+        self._shown = False  # True if the next change to be announced is ours
         tasks.changed.connect(self._on_changed)
 
     @property
@@ -286,4 +286,4 @@ class LiveCatalog(QObject):
 
 
 def _ignore(_error: ToolcribError) -> None:
-    """The next look tries again; who changes something is told."""
+    """Do nothing: the next look tries again, and a writer sees its own error."""

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 
 class WheelGuard(QObject):
-    """Keeps the wheel from the fields that it is told to look after."""
+    """Keeps the wheel from the fields that are given to it."""
 
     def look_after(self, field: QWidget) -> None:
         """The wheel no longer gives this field the focus, nor changes it without."""

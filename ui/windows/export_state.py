@@ -19,7 +19,7 @@ _REST_MS = 250  # ticks that follow each other are looked at together
 class ExportState(QObject):
     """Looks at the hosts' files in the background after every change.
 
-    Signals: told(words of the button, its tooltip, whether there is anything to do);
+    Signals: described(words of the button, its tooltip, True if there is anything to do);
     waiting(text, tone) of the badge beside Hosts; surveyed(tuple of HostStatus).
     """
 

@@ -131,8 +131,8 @@ PROFILE: tuple[Group, ...] = (
             Switch(
                 "gateway.marketplace",
                 "&Name servers that could be installed",
-                tip="Where no tool fits a model's search, it is told which listed server would, to"
-                " ask you. It can never install one.",
+                tip="Where no tool fits a model's search, the answer names a listed server that"
+                " would, to ask you. It can never install one.",
                 step_noun="servers that could be installed in searches",
             ),
             Switch(
@@ -214,7 +214,7 @@ PROFILE: tuple[Group, ...] = (
                 3_600,
                 10,
                 " s",
-                tip="Then the model is told that no answer came. Nothing is called.",
+                tip="Then the model hears that no answer came. Nothing is called.",
                 step_noun="the time that calls wait for your yes",
             ),
             Switch(

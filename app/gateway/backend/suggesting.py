@@ -112,10 +112,10 @@ class Suggestions:
         with self._lock:
             gateway = self._gateways.get(key)
             if gateway is None:
-                nobody = Host(os.open(os.devnull, os.O_WRONLY))
+                silent = Host(os.open(os.devnull, os.O_WRONLY))
                 environment = self._pool.environment(0, hello)
                 gateway = self._gateways[key] = Gateway(
-                    Options(profile, "", (), way.behind), nobody, environment
+                    Options(profile, "", (), way.behind), silent, environment
                 )
             return gateway
 

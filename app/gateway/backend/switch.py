@@ -94,7 +94,7 @@ class HttpSwitch:
 
         try:
             settings = Settings.load(_paths().settings_file)
-        except ToolcribError as error:  # what it said before holds on
+        except ToolcribError as error:  # its earlier state holds on
             self._problem = error.title
             return
         self._is_on, self._stays = settings.http, settings.http or settings.at_login

@@ -121,7 +121,7 @@ class Access:
         return "" if reason else named.tool.reason
 
     def other_text(self, named: NamedTool) -> str:
-        """Reason against a call that was said yes to: its tool's text is not that one any more."""
+        """Reason against an approved call: its tool's text has changed since."""
         raw = named.tool.raw if named.tool is not None else ""
         return "" if self._live.has_text(named.row, named.name, raw) else sentence(CHANGED)
 

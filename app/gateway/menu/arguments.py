@@ -149,7 +149,7 @@ def _takes_any(schema: object, root: Json, names: set[str], seen: set[int]) -> b
     if "$ref" in schema:
         target = local_definition(schema["$ref"], root)
         if not isinstance(target, dict):
-            return True  # it cannot be told
+            return True  # a schema elsewhere may allow any name
         parts.append(target)
     return any(_takes_any(part, root, names, seen) for part in parts)
 

@@ -1,4 +1,4 @@
-"""The loop guard: the same call again and again is let through, then said to be a loop."""
+"""The loop guard: the same call again and again is let through, then named a loop."""
 
 import json
 from collections import deque

@@ -54,7 +54,7 @@ class Merged:
         self._mode = mode
         self._servers = servers
         self._context = mode.context
-        self.declared: Json = {}  # capabilities that the host was told
+        self.declared: Json = {}  # capabilities in the answer to initialize
         self._generation = -1
         self._stored: dict[str, dict[str, list[Json]]] = {}  # method -> server -> entries
         self._live: dict[str, dict[str, list[Json]]] = {}

@@ -334,7 +334,7 @@ class _Subscription(HostRequest):
 
 
 def _own_request(method: str, params: Json) -> OwnRequest:
-    """A request of our own whose answer the host is not told."""
+    """A request of our own; its answer does not go to the host."""
     message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
     return OwnRequest(message)
 

@@ -1,4 +1,4 @@
-"""Labelled queries as cases: what the router finds for them, and what settings make of that."""
+"""Labelled queries as cases: the router's results for them, and the effect of settings on those."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""Past use: what one catalogue's own labelled queries say of like queries (numpy).
+"""Past use: changes of a query's scores, learned from the catalogue's own labelled queries (numpy).
 
-A kernel softmax regression on top of the fused score. Each logged query speaks as loudly as it is
-like the one asked, and says two things: in which direction the right tools lie, which holds for
-every tool, and how much more or less each tool of the log is meant. Half of the likeness is of the
-encoder's vectors, half of its layer before the last, which keeps more of the words.
+A kernel softmax regression on top of the fused score. Each logged query counts by its similarity
+to the present one. It gives a direction in which the right tools lie, for every tool, and a gain
+for each tool of the log. Half of the similarity is of the encoder's vectors, half of its layer
+before the last, which keeps more of the words.
 """
 
 import io
@@ -19,25 +19,25 @@ from app.ranking.learning.stored import FORMAT
 
 Matrix = NDArray[np.float32]
 
-EVERY, OWN = 2.3, 1.0  # weight of what is said of every tool, and of the log's tools one by one
-DECAY = 0.045  # pull towards saying nothing
-STEPS = 120  # ends before what single queries alone say is learned
-UNLIKE = 0.09  # likeness up to which a logged query says nothing of single tools
+EVERY, OWN = 2.3, 1.0  # weights of the map that all tools share, and of single tools of the log
+DECAY = 0.045  # weight decay
+STEPS = 120  # stops early: more would learn single queries by heart
+UNLIKE = 0.09  # cosine up to which a logged query says nothing of single tools
 SPREAD = 1.0  # added to the tools' covariance, as a share of its mean eigenvalue
 HARDEST = 40  # wrong tools per query that training looks at,
 MOST_ROWS = 1000  # and about this many tools in all: the cost of a step grows with them
-# A score gap of one warmth makes a tool e times as likely. The log says how much the fused score
-# is worth in this catalogue: the better it ranks alone, the smaller the warmth and the changes.
-WARMTHS = (0.03, 0.035, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12)
-_USUAL, _SURE = 0.08, 3.0  # warmth expected of any catalogue, and the weight of that
-# At 100 labels changes are this much larger than the most likely warmth allows; the more labels,
-# the more they are trusted (with this power of their number).
+# The softmax's: a score gap of one temperature makes a tool e times as likely. It is fitted to the
+# log: the better the fused score ranks alone, the lower the temperature, the smaller the changes.
+TEMPERATURES = (0.03, 0.035, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12)
+_USUAL, _SURE = 0.08, 3.0  # temperature expected of any catalogue, and the weight of that
+# At 100 labels changes are this much larger than the most likely temperature allows; the more
+# labels, the more they are trusted (with this power of their number).
 BOLDER, _TRUST = 1.28, 0.15
-# Tools never logged are only ever wrong in training. In return they get this share of what the
-# log's most favoured tool gets for the query, and this many warmths. With each doubling of the log
-# it is more likely that a tool is missing because it is not used: the share falls. More queries
-# say that it is wrong, too: in training it starts this many warmths lower, so that less is learned
-# against what it has in common with others.
+# Tools never logged are only ever wrong in training. In return they get this share of the gain of
+# the log's most favoured tool, and this many temperatures. With each doubling of the log it is more
+# likely that a tool is missing because it is not used: the share falls. More queries count against
+# it, too: in training it starts this many temperatures lower, so that less is learned against the
+# words that it shares with others.
 GUARD, GUARD_FALL, LEAST_SHARE, LEAST_GUARD = 0.75, 0.06, 0.55, 0.125
 HANDICAP, MOST_HANDICAP = 0.5, 2.0
 _FEW = 50  # labels up to which the share is GUARD and there is no handicap
@@ -172,7 +172,7 @@ def guard_share(labels: int) -> float:
 
 
 def handicap(labels: int) -> float:
-    """Warmths that tools never logged start training with less."""
+    """Temperatures that tools never logged start training with less."""
     return min(MOST_HANDICAP, HANDICAP * _doublings(labels))
 
 
@@ -197,17 +197,17 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
     vectors = np.stack([e.vector for e in examples])
     inner = np.stack([e.inner for e in examples])
     log = LoggedQueries.of(vectors, inner, tools)
-    warmth = np.float32(BOLDER * trust(len(examples)) * likely_warmth(fixed, goal))
+    temperature = np.float32(BOLDER * trust(len(examples)) * likely_temperature(fixed, goal))
     mine = goal.any(axis=0)
-    start = fixed / warmth - np.float32(handicap(len(examples))) * ~mine
+    start = fixed / temperature - np.float32(handicap(len(examples))) * ~mine
     influence = _taught(start, goal, log.likeness(vectors, inner), shown)
     owners = np.flatnonzero(mine)
     return PastUse(
         log,
-        warmth * EVERY * (influence @ shown),
-        warmth * OWN * influence[:, owners],
+        temperature * EVERY * (influence @ shown),
+        temperature * OWN * influence[:, owners],
         tuple(keys[rows[column]] for column in owners),
-        float(LEAST_GUARD * warmth),
+        float(LEAST_GUARD * temperature),
     )
 
 
@@ -257,14 +257,14 @@ def _largest(matrix: Matrix) -> float:
     return float(np.linalg.eigvalsh(matrix)[-1])
 
 
-def likely_warmth(fixed: Matrix, goal: Matrix) -> float:
-    """The warmth under which the log is most likely, drawn towards the usual one."""
+def likely_temperature(fixed: Matrix, goal: Matrix) -> float:
+    """The temperature under which the log is most likely, drawn towards the usual one."""
 
-    def unlikely(warmth: float) -> float:
-        missed = -float((goal * np.log(softmax(fixed / np.float32(warmth)) + 1e-30)).sum())
-        return missed + _SURE * math.log(warmth / _USUAL) ** 2
+    def unlikely(temperature: float) -> float:
+        missed = -float((goal * np.log(softmax(fixed / np.float32(temperature)) + 1e-30)).sum())
+        return missed + _SURE * math.log(temperature / _USUAL) ** 2
 
-    return min(WARMTHS, key=unlikely)
+    return min(TEMPERATURES, key=unlikely)
 
 
 def _rows(examples: Sequence[Example]) -> NDArray[np.int64]:

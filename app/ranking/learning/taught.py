@@ -23,7 +23,7 @@ from app.ranking.learning.past_use import (
     SPREAD,
     STEPS,
     UnreadableError,
-    likely_warmth,
+    likely_temperature,
     softmax,
     trust,
 )
@@ -100,14 +100,14 @@ def teach(lesson: Lesson, keep_going: Callable[[], bool] = lambda: True) -> Matr
     goal = np.zeros_like(fixed)
     goal[np.arange(len(gold)), gold] = 1.0
     count = len(lesson.requests)
-    warmth = np.float32(BOLDER * trust(count) * likely_warmth(fixed, goal))
-    learned = _learned(fixed / warmth, goal, seen, shown, keep_going)
+    temperature = np.float32(BOLDER * trust(count) * likely_temperature(fixed, goal))
+    learned = _learned(fixed / temperature, goal, seen, shown, keep_going)
     if learned is None:
         return None
     everyone, own = learned
     rows = (lesson.tools - middle) @ everyone.T
     rows[columns] += own
-    taught: Matrix = warmth * (rows @ lens.T)
+    taught: Matrix = temperature * (rows @ lens.T)
     return taught
 
 

@@ -1,4 +1,4 @@
-"""Teaching a catalogue by its requests: what is trained on, and what the store keeps of it.
+"""Teaching a catalogue by its requests: the examples, and their result in the store.
 
 numpy is loaded when something is taught or read, never by importing this module.
 """

@@ -63,7 +63,7 @@ def is_english(query: str) -> bool:
 
 
 def language_of(query: str) -> str:
-    """`en`, one of the languages that are told apart (`zh`, `ja` by their script), or `other`."""
+    """`en`, one of the known languages (`zh`, `ja` by their script), or `other`."""
     text = query[:LONGEST_QUERY].lower()
     if is_english(text):
         return ENGLISH

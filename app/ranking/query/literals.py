@@ -34,7 +34,7 @@ _KINDS = {
     "log": "log file",
     "sql": "sql file",
 }
-# besides those, endings by which a relative path is told from words with a slash and a dot
+# besides those, endings that mark a relative path among words with a slash and a dot
 _CODE = frozenset(
     (
         *("c", "cfg", "conf", "cpp", "cs", "css", "db", "env", "go", "h", "ini", "ipynb", "java"),

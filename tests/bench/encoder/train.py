@@ -67,7 +67,7 @@ class Choices:
     batch: int = 48
     rank: int = 16
     rate: float = 5e-4
-    warmth: float = 0.05  # of the softmax over tools
+    temperature: float = 0.05  # of the softmax over tools
     same_tool: float = 0.3  # weight of a request's likeness to another of its tool
     pull: float = 3.0  # of a text's distance from its former vector
     small_talk: float = 100.0  # of squared changes of small talk's cosines to tools
@@ -214,8 +214,8 @@ class Training:
         columns[chosen] = fresh
         vectors[chosen] = fresh.detach()
         hidden = self.alike[chosen]
-        right = (query @ columns.T / choices.warmth).masked_fill(hidden, -1e4)
-        same = (query @ other.T / choices.warmth).masked_fill(hidden[:, chosen], -1e4)
+        right = (query @ columns.T / choices.temperature).masked_fill(hidden, -1e4)
+        same = (query @ other.T / choices.temperature).masked_fill(hidden[:, chosen], -1e4)
         with torch.no_grad():
             was, talked = self.plain([*queries, *first]), self.plain(chat)
         moved = 1 - (torch.cat([query, views, talk]) * torch.cat([was, talked])).sum(1)

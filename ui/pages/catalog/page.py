@@ -62,7 +62,7 @@ class CatalogPage(Page):
         self._calls = CallHistory()
         self._fresh = 0  # id of the server that came out of a list and was not read yet
         self._next_step = ""  # what the message bar says comes next
-        self._guide = False  # whether the next step is still to be told
+        self._guide = False  # True while the next step is still to be shown
         self._started = False  # whether the first load decided what to show
         self._connect()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SignIn(QObject):
-    """One sign-in at a time, told in a page's message bar.
+    """One sign-in at a time, shown in a page's message bar.
 
     Signals: read(ServerStatus) while the server's tools are read afterwards.
     """

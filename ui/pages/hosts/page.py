@@ -62,9 +62,10 @@ class HostsPage(Page):
         self._host = ""  # id of the host shown
         self._also: tuple[str, ...] | None = None  # servers of other hosts that the user chose
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
-        self._notice: object = None  # what the message bar said about the files
+        self._notice: object = None  # the message bar's text about the files
         self._latest_write: WrittenFiles | None = None  # the write that the message bar is about
-        self._unsaid: tuple[ToolcribError, WrittenFiles] | None = None  # until files are looked at
+        # kept until the files were looked at
+        self._pending_error: tuple[ToolcribError, WrittenFiles] | None = None
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
@@ -221,9 +222,9 @@ class HostsPage(Page):
             self._renew_idle(status)
             if self._moved_on(status):
                 self.detail.show_stale()
-        if self._unsaid is not None and rows:
-            unsaid, self._unsaid = self._unsaid, None
-            self.show_kept(*unsaid)
+        if self._pending_error is not None and rows:
+            pending, self._pending_error = self._pending_error, None
+            self.show_kept(*pending)
         if self._way_out:
             self.restore_all()
 
@@ -398,7 +399,7 @@ class HostsPage(Page):
         """Say why a write could not be taken back, at its host, in view."""
         self.services.open_page("hosts")
         if not self.model.rows:  # opened just now
-            self._unsaid = (error, written)
+            self._pending_error = (error, written)
             return
         self._stack.setCurrentWidget(self.detail)
         self.choose(written.plan.host.id)

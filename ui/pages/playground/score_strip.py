@@ -59,7 +59,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._counts = ""
         self._end = 1.0  # of the scale: 1, or the score of a better tool that is off
         self._rest = 0.0  # the line's place outside of a drag
-        self._reported = -1.0  # the last value of this drag that was told
+        self._reported = -1.0  # the last value of this drag that was emitted
         self._from: float | None = None  # where the drag began, None when there is none
         self._region = pg.LinearRegionItem((0.0, 2.0), movable=False, pen=pg.mkPen(None))
         self._region.setZValue(-10)

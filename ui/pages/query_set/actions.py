@@ -32,7 +32,7 @@ class QuerySetActions(QObject):
         self._services, self._queries = services, queries
         self._messages, self._over = messages, parent
         self.editor = LabelSession(services, queries)
-        self._added = (0, "")  # steps made when queries were added, and what was said of it
+        self._added = (0, "")  # steps made when queries were added, and the message about it
         services.undo.indexChanged.connect(self._on_step)
 
     def add(self) -> None:
@@ -55,7 +55,7 @@ class QuerySetActions(QObject):
             self.take_file(Path(name))
 
     def take_file(self, path: Path) -> None:
-        """Add a file's labelled queries; a bad file is said, and adds none."""
+        """Add a file's labelled queries; a bad file is named, and adds none."""
         try:
             new = self.editor.take_file(path)
         except ToolcribError as error:

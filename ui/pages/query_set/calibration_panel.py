@@ -187,7 +187,7 @@ class CalibrationPanel(QWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A splitter asks for no height of a width: with more rows it is told."""
+        """Fit the height to the width: a splitter does not ask for it."""
         super().resizeEvent(event)
         self._fit()
 
