@@ -5,10 +5,12 @@ What is lost never lets more through: a profile whose settings or ticks are gone
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import closing, suppress
 
 import apsw
 
+from store import teams
 from store.connection import open_store, transaction
 from store.damage import NO_SERVERS, TABLES, UNUSABLE, Damage, damaged_rows, missing_tables
 from store.migrate import migrate
@@ -58,8 +60,7 @@ def _repair_rows(path: str, copy: str) -> tuple[str, list[str]]:
         done = _make_tables(db, missing)
         with transaction(db):
             rows = list(damaged_rows(db))
-            for row in rows:
-                _mend(db, row)
+            _mend_all(db, rows)
         return copy, [*done, *(row.sentence for row in rows)]
 
 
@@ -82,13 +83,25 @@ def _after_loss(db: apsw.Connection, lost: frozenset[str]) -> None:
     if "profiles" in lost:
         db.execute("INSERT OR IGNORE INTO profiles (name) VALUES ('default')")
     if lost & _LIMITS:
+        teams.unlock(db)
         db.execute("UPDATE profiles SET settings = ?", (json.dumps(NO_SERVERS),))
+        teams.begin_again(db)
     if "servers" in lost:
         db.execute("DELETE FROM tools")
         db.execute("DELETE FROM entries")
     # tools without a summary of their text are counted, judged and indexed anew
     db.execute("UPDATE summaries SET hash = ''")
     db.execute("DELETE FROM blobs")
+
+
+def _mend_all(db: apsw.Connection, rows: Sequence[Damage]) -> None:
+    """Mend damaged rows; a team's profiles come back with its next synchronisation."""
+    teams.unlock(db)
+    for row in rows:
+        _mend(db, row)
+    if any(row.table in ("profiles", "team_rows") for row in rows):
+        teams.begin_again(db)
+    teams.lock(db)
 
 
 def _mend(db: apsw.Connection, row: Damage) -> None:
@@ -99,7 +112,6 @@ def _mend(db: apsw.Connection, row: Damage) -> None:
         db.execute(
             "DELETE FROM team_rows WHERE NOT json_valid(body) OR json_type(body) != 'object'"
         )
-        db.execute("UPDATE teams SET cursor = 0, complete = 0")
     elif row.table in _DROPPED:
         db.execute(f"DELETE FROM {row.table} WHERE rowid = ?", (row.row,))
     elif row.table == "tools" and row.column == "raw":
@@ -133,8 +145,7 @@ def _salvage(path: str, copy: str) -> tuple[str, list[str]]:
         _after_loss(db, frozenset(lost))
         rows = list(damaged_rows(db))
         with transaction(db):
-            for row in rows:
-                _mend(db, row)
+            _mend_all(db, rows)
         db.pragma("wal_checkpoint", "TRUNCATE")
         db.pragma("journal_mode", "delete")
     for suffix in ("-wal", "-shm", ""):

@@ -216,6 +216,11 @@ def version_of(db: apsw.Connection, profile_id: int) -> int:
     return int(row[0]) if row else 0
 
 
+def begin_again(db: apsw.Connection) -> None:
+    """Let the next synchronisation fetch and write everything."""
+    db.execute("UPDATE teams SET cursor = 0, complete = 0")
+
+
 def unlock(db: apsw.Connection) -> None:
     """Allow changes of team profiles until `lock`, in the same transaction."""
     db.execute("UPDATE team_profiles SET unlocked = 1")

@@ -11,6 +11,7 @@ from app.indexing.indexer import Indexer
 from app.registry.register import register
 from app.system.quoting import quoted
 from store import repair as stores
+from store import teams
 from store.connection import open_store, sentences
 from store.damage import damaged_rows
 
@@ -42,13 +43,20 @@ def repair(ctx: AppContext) -> RepairResult:
             f"{row.sentence} Add it again with: toolcrib add {quoted(row.name)}"
             for row in damaged_rows(db, ("servers",))
         ]
-        closed = db.execute(
-            "SELECT name FROM profiles WHERE settings ->> '$.servers' = '[]' ORDER BY id"
-        )
+        of_team = teams.profiles(db)
+        closed = [
+            str(name)
+            for id_, name in db.execute(
+                "SELECT id, name FROM profiles WHERE settings ->> '$.servers' = '[]' ORDER BY id"
+            )
+            if id_ not in of_team
+        ]
+        if of_team:
+            left.append("Fetch the team's servers and profiles again with: toolcrib team sync")
         left += [
             f"The profile {name} has no server. If it is to have all again:"
             f" toolcrib profile set servers=null --profile {quoted(name)}"
-            for (name,) in closed
+            for name in closed
         ]
     left.append("Read your servers again with: toolcrib scan --yes")
     return RepairResult(copy, tuple(done), tuple(left))

@@ -387,8 +387,7 @@ def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) ->
     warnings: list[str] = []
     if result.also and not result.of_team:
         warnings.append(
-            f"Added by name: {host_name} also reaches {', '.join(result.also)}, which its files do"
-            " not name."
+            f"{host_name} also reaches {', '.join(result.also)}, which its files do not name."
         )
     if result.widened and result.mode == THROUGH and result.files:
         warnings.append(

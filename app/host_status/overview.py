@@ -8,7 +8,7 @@ import apsw
 from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
 from app.export.history import newest_in_files
-from app.export.http.of_team import endpoint_of
+from app.export.http.of_team import endpoint_of, servers_of
 from app.export.plan import Plan, plan
 from app.hooks.rules import rules_status
 from app.hooks.status import hook_status
@@ -19,6 +19,7 @@ from app.hosts.places import Places
 from app.policy.profiles import names, profile_of
 from app.system.endpoint import Endpoint
 from store import exports
+from store.records import THROUGH
 
 
 def survey(
@@ -77,11 +78,13 @@ def prepare(
     """The plan of exporting the catalogue's profile to a host, on top of its earlier writes.
 
     With an `endpoint` as its URL; with servers of other hosts in `also`, None keeps those added
-    before, and `more` of them.
+    before and takes a team profile's, which are in no host's file; and `more` of them.
     """
     history = exports.for_host(db, host_id)
     gets = profile_of([record for record in history if record.scope != "project"])
     others = gets in names(db) and gets != catalog.profile.name
+    if also is None and mode == THROUGH:
+        more = (*servers_of(db, catalog), *more)
     return plan(
         places,
         host_id,

@@ -53,7 +53,7 @@ def test_a_server_of_another_host_is_ticked_by_name(page, qtbot, home):
     dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
     qtbot.waitUntil(lambda: page.preview is not None and page.preview.plan.also == ("time",))
     assert page.detail.reach.words.text() == "Reaches 2 servers: github, time"
-    assert "Added by name: Claude Desktop also reaches time" in page.detail.notes.text()
+    assert "Claude Desktop also reaches time" in page.detail.notes.text()
     write(page, qtbot)
     assert args(home)[-1] == "github,time"
     qtbot.waitUntil(lambda: page.services.tasks.idle)

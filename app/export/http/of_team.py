@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import apsw
 
+from app.catalog.catalog import Catalog
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.system.endpoint import Address, Endpoint, TeamEndpoint
@@ -28,6 +29,15 @@ def endpoint_of(db: apsw.Connection, profile: str, own: Endpoint | None) -> Endp
         place=f"{team.url}/mcp/{quote(name, safe='')}",
         reaches=tuple(record.settings.get("servers") or ()),
     )
+
+
+def servers_of(db: apsw.Connection, catalog: Catalog) -> tuple[str, ...]:
+    """Servers of the catalogue's profile where that is a team's; choosing it names them."""
+    if not is_of_team(db, catalog.profile.name):
+        return ()
+    wanted = profiles.by_name(db, catalog.profile.name)
+    listed = set(wanted.settings.get("servers") or ()) if wanted is not None else set()
+    return tuple(one.name for one in catalog.servers if one.name in listed and one.trusted)
 
 
 def is_of_team(db: apsw.Connection, profile: str) -> bool:

@@ -14,10 +14,10 @@ from app.catalog.catalog import load_catalog
 from app.cli.main import run
 from app.core.context import AppContext
 from app.doctor.checks import BAD, examine
-from store import findings, profiles, servers, tools
+from store import findings, profiles, servers, teams, tools
 from store.connection import transaction
 from store.damage import TABLES, damaged_rows, missing_tables
-from store.errors import DamagedStoreError
+from store.errors import DamagedStoreError, StoreError
 
 VERBS = (
     ["footprint", "--tools"], ["check", "--allow-empty"], ["profile", "list"], ["profile", "show"],
@@ -199,3 +199,22 @@ def test_a_file_that_is_no_database_is_put_aside(home: AppContext, db: apsw.Conn
     again = home.open_store()
     assert [s.name for s in servers.all_servers(again)] == ["bad", "good"]
     again.close()
+
+
+@pytest.mark.parametrize("damage", ["DROP TABLE profile_tools", "UPDATE profiles SET settings = 7"])
+def test_a_teams_profile_is_in_no_repairs_way_and_comes_back_by_the_next_synchronisation(
+    damage: str, home: AppContext, db: apsw.Connection, capsys: Any
+) -> None:
+    with transaction(db):
+        team = teams.join(db, "http://127.0.0.1:9", "org", "sam", "member", 1.0)
+        teams.set_synced(db, team.id, 1.0)
+        own = profiles.create(db, "everyday@org").id
+        teams.own(db, own, team.id, "everyday", 1)
+        db.execute(damage)
+        teams.lock(db)
+    assert run(["doctor", "--repair"]) == 0
+    words = capsys.readouterr().err
+    assert "toolcrib team sync" in words and "--profile everyday@org" not in words
+    with pytest.raises(StoreError, match="belongs to your team"), transaction(db):
+        profiles.save_settings(db, own, {})
+    assert teams.current(db).cursor == 0 and not teams.current(db).complete

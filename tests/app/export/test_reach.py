@@ -119,7 +119,7 @@ def test_hosts_and_the_list_of_tools_say_what_a_host_reaches(two):
 
 def test_adding_a_server_of_another_host_is_said_before_it_is_written(two):
     made = two.plan("cursor", THROUGH, also=["far"])
-    assert "Added by name: Cursor also reaches far, which its files do not name." in made.warnings
+    assert "Cursor also reaches far, which its files do not name." in made.warnings
     assert "toolcrib: one entry for 2 servers: own, far" in made.changes
     refusal = two.plan("cursor", THROUGH, also=["gone"]).refusal
     assert refusal.startswith("There is no server called gone.")

@@ -74,6 +74,24 @@ def planned(
     return make
 
 
+def test_without_a_url_a_hosts_entry_reaches_the_servers_of_the_teams_profile_by_itself(
+    planned: Planned, ctx: AppContext, db: apsw.Connection, places: Places
+) -> None:
+    assert planned("codex").of_team  # the member has joined
+    catalog = load_catalog(db, PROFILE)
+    plan = prepare(db, places, catalog, host_id="codex", mode=THROUGH)
+    assert plan.refusal is None and set(plan.behind) == {"files", "notes", "tracker"}
+    assert "own.py" in text(plan)
+    named = "Codex also reaches files, notes, tracker, which its files do not name."
+    assert named in plan.warnings
+    assert apply(plan, ctx, db)
+    (status,) = [one for one in survey(db, places, catalog) if one.host.id == "codex"]
+    assert status.state == IN_SYNC
+    assert prepare(db, places, catalog, host_id="codex", mode=THROUGH).empty
+    own = prepare(db, places, load_catalog(db), host_id="cursor", mode=THROUGH)
+    assert own.refusal is not None  # one's own profile reaches none of them
+
+
 def text(plan: Plan) -> str:
     (file,) = plan.files
     return (file.after or b"").decode()
