@@ -53,14 +53,14 @@ def all_exports(db: apsw.Connection) -> list[ExportRecord]:
     return [_export(row) for row in db.execute(f"SELECT {_COLUMNS} FROM exports ORDER BY id DESC")]
 
 
-def standing(history: Collection[ExportRecord]) -> list[ExportRecord]:
+def in_force(history: Collection[ExportRecord]) -> list[ExportRecord]:
     """The writes that were not taken back, newest first."""
     return sorted((one for one in history if not one.undone_at), key=lambda one: -one.id)
 
 
 def newest_own(history: Collection[ExportRecord]) -> ExportRecord | None:
     """The newest write in force to a host's own files, not a project's; None without one."""
-    return next((one for one in standing(history) if one.scope != "project"), None)
+    return next((one for one in in_force(history) if one.scope != "project"), None)
 
 
 def mode_of(history: Collection[ExportRecord]) -> str:

@@ -28,7 +28,7 @@ def one(db: apsw.Connection, proposal: str) -> PutOff | None:
     return PutOff(*row) if row else None
 
 
-def standing(db: apsw.Connection, now: float) -> list[PutOff]:
+def in_force(db: apsw.Connection, now: float) -> list[PutOff]:
     """Those that are put off now, the newest first."""
     sql = (
         "SELECT proposal, title, until, made FROM put_off WHERE until = 0 OR until > ?"

@@ -13,7 +13,7 @@ from app.core.text import plural
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.market import sources
-from app.market.index import Found, MarketIndex, ServerHit, prepare
+from app.market.index import MarketIndex, MarketMatches, ServerHit, prepare
 from app.market.records import entry_of
 from app.market.seed import take_seed
 from app.market.sync import Progress, Synced, sync
@@ -264,7 +264,7 @@ def run_find(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     return 0
 
 
-def _note(matches: Found, *, words_only: bool) -> str:
+def _note(matches: MarketMatches, *, words_only: bool) -> str:
     if words_only:
         return _WORDS_ONLY
     if matches.unprepared:

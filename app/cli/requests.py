@@ -169,7 +169,7 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
     Otherwise the number of tools without any, and the command that has them written.
     """
     with ctx.store() as db:
-        lacks = request_writer.find_lacking(db)
+        lacks = request_writer.find_missing_requests(db)
     new = [tool for tool in lacks.tools if tool.id in read]
     if not new:
         return

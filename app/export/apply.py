@@ -266,7 +266,7 @@ def _kept(folder: Path, host_id: str, file: Path, data: bytes, *, at: float, lab
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Take the host's newest export back: every file that it wrote."""
-    active = exports.standing(exports.for_host(db, host_id))
+    active = exports.in_force(exports.for_host(db, host_id))
     if not active:
         raise ToolcribError("There is no write to undo.")
     group = active[0].detail.get("group", active[0].id)
@@ -320,7 +320,7 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     """Put a host's files back to what they were before Toolcrib first wrote to them."""
     history = exports.for_host(db, host_id)
     done = tuple(_restore_all(history, ctx, db))
-    if not done and exports.standing(history):
+    if not done and exports.in_force(history):
         raise ToolcribError(
             "No file of it has Toolcrib in it; changes to single servers are yours.",
             f"Undo only the newest write: toolcrib restore {host_id} --last",

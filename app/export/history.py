@@ -14,7 +14,7 @@ from app.hosts.documents.values import read_values
 from app.hosts.importing import read_data
 from app.hosts.places import is_file
 from app.hosts.reading import hash_bytes, read_bytes
-from store.exports import standing
+from store.exports import in_force
 from store.records import NATIVE, ExportRecord
 from store.typed import Json, JsonMapping
 
@@ -75,7 +75,7 @@ def touched(
 
 def active_writes(history: Sequence[ExportRecord], file: FilePath) -> tuple[ExportRecord, ...]:
     """Writes of this file that were not undone, newest first."""
-    return tuple(record for record in standing(history) if record.file == str(file))
+    return tuple(record for record in in_force(history) if record.file == str(file))
 
 
 def base_of(
@@ -137,7 +137,7 @@ def newest_in_files(history: Sequence[ExportRecord]) -> frozenset[int]:
 
 def _newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
     """The records of the newest write that was not undone: one a file."""
-    active = standing(history)
+    active = in_force(history)
     group = active[0].detail.get("group") if active else None
     return [one for one in active if one is active[0] or one.detail.get("group", "") == group]
 

@@ -33,7 +33,7 @@ class KeptWrite:
 def kept_writes(db: apsw.Connection) -> tuple[KeptWrite, ...]:
     """The writes in force whose copies are still there, the oldest first."""
     groups: dict[object, list[ExportRecord]] = {}
-    for record in reversed(exports.standing(exports.all_exports(db))):
+    for record in reversed(exports.in_force(exports.all_exports(db))):
         groups.setdefault(record.detail.get("group", record.id), []).append(record)
     kept = (_kept(records) for records in groups.values() if all(map(_has_copy, records)))
     return tuple(one for one in kept if one is not None)

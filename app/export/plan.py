@@ -26,7 +26,7 @@ from app.hosts.reading import HostReading, also_read_by, hash_bytes, read_host
 from app.hosts.running import is_running
 from app.secrets.secret_store import Secrets
 from app.system.endpoint import Address, Endpoint, TeamEndpoint
-from store.exports import standing
+from store.exports import in_force
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
@@ -226,7 +226,7 @@ def _added(
     """Servers of other hosts that the newest such write added by name, as they are called now."""
     in_project = places.project is not None
     newest = next(
-        (one for one in standing(history) if (one.scope == "project") == in_project), None
+        (one for one in in_force(history) if (one.scope == "project") == in_project), None
     )
     if newest is None or newest.mode != THROUGH or empty.mode != THROUGH:
         return []

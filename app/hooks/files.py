@@ -210,7 +210,7 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
     for facts in load_hosts():
         if only and facts.id != only:
             continue
-        files = {one.file for one in exports.standing(exports.hooks_of(db, facts.id))}
+        files = {one.file for one in exports.in_force(exports.hooks_of(db, facts.id))}
         for file in sorted(one for one in files if words or not is_rules(Path(one))):
             try:
                 gone += remove(facts, Path(file), ctx, db)

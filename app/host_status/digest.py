@@ -121,7 +121,7 @@ def make_digest(
     days = size_days.since(db, name, int((now - EVIDENCE_DAYS * DAY) // DAY))
     if enough(usage) and (budget := budget_proposal(name, limit, days)):
         proposals.append(budget)
-    put = put_off.standing(db, now)
+    put = put_off.in_force(db, now)
     called = [tool for use in coverage(catalog, week) for tool in use.tools if tool.calls]
     return Digest(
         name,

@@ -246,9 +246,9 @@ def undo_split(ctx: AppContext, db: apsw.Connection, split_id: int | None = None
     if record is None or record.undone:
         raise ToolcribError("There is no split to undo.")
     ids = [number for number in record.detail.get("exports", ()) if isinstance(number, int)]
-    standing = [number for number in ids if not _is_undone(db, number)]
-    if standing:
-        writes.undo_writes(standing, ctx, db)
+    to_undo = [number for number in ids if not _is_undone(db, number)]
+    if to_undo:
+        writes.undo_writes(to_undo, ctx, db)
     notes = list(_without_policies(db, record.detail.get("policies", {}), ctx.clock()))
     gone: list[str] = []
     for name in record.detail.get("profiles", ()):

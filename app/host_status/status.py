@@ -18,7 +18,7 @@ from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_host
 from app.policy.profiles import profile_of
 from app.system.endpoint import Endpoint
-from store.exports import mode_of, standing
+from store.exports import in_force, mode_of
 from store.records import AS_IS, ExportRecord
 
 CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
@@ -85,7 +85,7 @@ def host_status(
     """
     readings = read_host(places, facts)
     advice = recommend(facts, catalog)
-    active = [record for record in standing(history) if record.scope != "project"]
+    active = [record for record in in_force(history) if record.scope != "project"]
     mode = mode_of(active)
     http = is_over_http(active)
     drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)

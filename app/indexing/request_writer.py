@@ -44,7 +44,7 @@ class WriterResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingRequests:
     """The tools without requests, of so many; of those held back nothing is sent."""
 
     tools: tuple[ToolRecord, ...]
@@ -67,10 +67,10 @@ class Lacking:
         return f"Nothing is sent of {count} held back in Review." if self.held else ""
 
 
-def find_lacking(db: apsw.Connection, profile: str = "default") -> Lacking:
+def find_missing_requests(db: apsw.Connection, profile: str = "default") -> MissingRequests:
     """The tools of a profile that have no request."""
     rows = [row for row in load_catalog(db, profile).tools if not row.tool.gone]
-    return Lacking(
+    return MissingRequests(
         lacking(db, [row.tool for row in rows if not row.held]),
         len(rows),
         sum(bool(row.held) for row in rows),

@@ -52,7 +52,7 @@ class ServerHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MarketMatches:
     """The answer to one search."""
 
     hits: tuple[ServerHit, ...]
@@ -119,17 +119,17 @@ class MarketIndex:
         self._documents: Matrix | None = None
         self._vectors: Matrix | None = None
 
-    def find(self, query: str, limit: int = 20) -> Found:
+    def find(self, query: str, limit: int = 20) -> MarketMatches:
         """The listed servers that fit best; all of them, newest first, where nothing is asked."""
         total, tools = market.count(self._db)
         if not query.strip():
             rows = market.by_ids(self._db, ids := market.newest_ids(self._db, limit))
             hits = tuple(self._hit(rows[id_], 0.0, None, ()) for id_ in ids)
-            return Found(hits, words_only=True, servers=total, documents=total + tools)
+            return MarketMatches(hits, words_only=True, servers=total, documents=total + tools)
         scores, cosines = self.documents(query)
         hits = self._servers(scores, cosines, limit)
         lacking = 0 if self._vectors is None else total + tools - len(self._vectors)
-        return Found(hits, not cosines, total, total + tools, lacking)
+        return MarketMatches(hits, not cosines, total, total + tools, lacking)
 
     def documents(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
         """Scores of the documents that fit, best first, and cosines of all that were scored."""

@@ -27,7 +27,7 @@ _ODD = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class HiddenCount:
     """A server's tools that are not listed, as far as they are known."""
 
     server: str
@@ -63,7 +63,7 @@ class Expansion:
 
     listed: int
     listed_tokens: int
-    behind: tuple[Behind, ...] = ()
+    behind: tuple[HiddenCount, ...] = ()
 
     @property
     def tools(self) -> int:
@@ -147,7 +147,7 @@ def expand(rows: Iterable[CatalogTool], known: Known) -> Expansion:
 
 def _behind(
     rows: Sequence[CatalogTool], hiding: Sequence[HidingTool], known: Known
-) -> Behind | None:
+) -> HiddenCount | None:
     """One server's tools behind the listed ones; None where nothing says that there are any."""
     server = rows[0].server
     listed = {_plain(row.tool.name) for row in rows}
@@ -167,7 +167,7 @@ def _behind(
     if not hiding and not names:
         return None
     ordered = sorted(names.values())
-    return Behind(
+    return HiddenCount(
         server.name,
         tuple(name for name, _tokens in ordered),
         sum(tokens for _name, tokens in ordered),

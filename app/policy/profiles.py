@@ -81,7 +81,7 @@ def bring_back(db: apsw.Connection, kept: DeletedProfile) -> Changes:
 
 def profile_of(history: Collection[ExportRecord]) -> str:
     """The profile that a host gets by its writes, "" when its files are as they were."""
-    newest = next(iter(exports.standing(history)), None)
+    newest = next(iter(exports.in_force(history)), None)
     return newest.profile if newest is not None and newest.mode != AS_IS else ""
 
 

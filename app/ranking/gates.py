@@ -82,7 +82,7 @@ class Cut:
 
 
 @dataclass(slots=True)
-class Standing:
+class Occupancy:
     """Places and tokens used before a tool's turn, and those used if all before it were in."""
 
     settings: RoutingSettings
@@ -146,21 +146,21 @@ EARLY: Mapping[str, EarlyGate] = {ON: _off, TRUSTED: _withheld, PRECONDITION: _u
 
 # ---- by score and room
 
-LateGate = Callable[[Candidate, Standing], Verdict | None]
+LateGate = Callable[[Candidate, Occupancy], Verdict | None]
 
 
-def _score(candidate: Candidate, standing: Standing) -> Verdict | None:
-    cut = standing.cut
+def _score(candidate: Candidate, occupancy: Occupancy) -> Verdict | None:
+    cut = occupancy.cut
     if cut.passes(candidate):
         return None
-    remedy = _score_remedy(candidate, standing)
+    remedy = _score_remedy(candidate, occupancy)
     return Verdict(SCORE, have=cut.value(candidate), needed=cut.needed, remedy=remedy)
 
 
-def _score_remedy(candidate: Candidate, standing: Standing) -> Remedy:
-    cut, settings = standing.cut, standing.settings
+def _score_remedy(candidate: Candidate, occupancy: Occupancy) -> Remedy:
+    cut, settings = occupancy.cut, occupancy.settings
     least = LEAST_SCORE if cut.setting == "delta" else 0.0
-    if not standing.has_room(candidate.row.cost) or cut.value(candidate) <= least:
+    if not occupancy.has_room(candidate.row.cost) or cut.value(candidate) <= least:
         return _PIN
     if cut.setting == "delta":
         return Remedy(("delta",), math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100)
@@ -177,20 +177,22 @@ def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSetti
     return candidate.iso == cut.top and candidate.score >= cut.line
 
 
-def _top_k(candidate: Candidate, standing: Standing) -> Verdict | None:
-    k, place = standing.settings.k, standing.taken + 1
+def _top_k(candidate: Candidate, occupancy: Occupancy) -> Verdict | None:
+    k, place = occupancy.settings.k, occupancy.taken + 1
     if not k or place <= k:
         return None
-    free = standing.fits(standing.ahead_tokens, candidate.row.cost)
+    free = occupancy.fits(occupancy.ahead_tokens, candidate.row.cost)
     return Verdict(TOP_K, have=place, needed=k, remedy=Remedy(("k",), place) if free else _PIN)
 
 
-def _budget(candidate: Candidate, standing: Standing) -> Verdict | None:
+def _budget(candidate: Candidate, occupancy: Occupancy) -> Verdict | None:
     cost = candidate.row.cost
-    if standing.fits(standing.used, cost):
+    if occupancy.fits(occupancy.used, cost):
         return None
-    wider = Remedy(("token_budget",), standing.ahead_tokens + cost)
-    return Verdict(BUDGET, have=standing.used, needed=standing.settings.token_budget, remedy=wider)
+    wider = Remedy(("token_budget",), occupancy.ahead_tokens + cost)
+    return Verdict(
+        BUDGET, have=occupancy.used, needed=occupancy.settings.token_budget, remedy=wider
+    )
 
 
 _IN = Verdict("")
@@ -217,18 +219,18 @@ def judge(
     early = [_early(c.row, conditions, session, order) for c in candidates]
     free = [c for c, failed in zip(candidates, early, strict=True) if not failed]
     pinned = sum(c.row.cost for c in free if c.row.pinned)
-    standing = Standing(settings, _cut(free, settings, best), pinned, ahead_tokens=pinned)
+    occupancy = Occupancy(settings, _cut(free, settings, best), pinned, ahead_tokens=pinned)
     verdicts = []
     for candidate, failed in zip(candidates, early, strict=True):
         if failed:
-            verdicts.append(_kept_out(candidate, failed, standing))
+            verdicts.append(_kept_out(candidate, failed, occupancy))
         elif candidate.row.pinned:
             verdicts.append(Verdict("", pinned=True))
         else:
-            verdict = _late(candidate, standing)
-            standing.add(verdict, candidate.row.cost)
+            verdict = _late(candidate, occupancy)
+            occupancy.add(verdict, candidate.row.cost)
             verdicts.append(verdict)
-    return Judged(tuple(verdicts), standing.cut)
+    return Judged(tuple(verdicts), occupancy.cut)
 
 
 def _cut(free: Sequence[Candidate], settings: RoutingSettings, best: float) -> Cut:
@@ -256,16 +258,16 @@ def _early(
     return failed
 
 
-def _kept_out(candidate: Candidate, failed: Mapping[str, Reason], standing: Standing) -> Verdict:
+def _kept_out(candidate: Candidate, failed: Mapping[str, Reason], occupancy: Occupancy) -> Verdict:
     row = candidate.row
-    enough = row.pinned or (standing.cut.passes(candidate) and standing.has_room(row.cost))
+    enough = row.pinned or (occupancy.cut.passes(candidate) and occupancy.has_room(row.cost))
     remedy = Remedy((*failed, *(() if enough else (PIN,))))
     return Verdict(next(iter(failed)), reasons=tuple(failed.values()), remedy=remedy)
 
 
-def _late(candidate: Candidate, standing: Standing) -> Verdict:
+def _late(candidate: Candidate, occupancy: Occupancy) -> Verdict:
     for gate in LATE.values():
-        verdict = gate(candidate, standing)
+        verdict = gate(candidate, occupancy)
         if verdict is not None:
             return verdict
     return _IN

@@ -210,7 +210,7 @@ def _post(url: str, body: object, key: str) -> object:
         headers["Authorization"] = f"Bearer {key}"
     try:
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-        with urllib.request.build_opener(_Here).open(request, timeout=SECONDS) as answer:
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
             return json.loads(answer.read(_LARGEST_ANSWER))
     except urllib.error.HTTPError as error:
         text = redact(error.read(_LARGEST_ERROR).decode("utf-8", "replace"), [key])
@@ -225,7 +225,7 @@ def _post(url: str, body: object, key: str) -> object:
         ) from error
 
 
-class _Here(urllib.request.HTTPRedirectHandler):
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Follows no redirection: the texts and the key go to the user's address and nowhere else."""
 
     def redirect_request(self, *_: object) -> None:

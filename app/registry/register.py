@@ -300,7 +300,7 @@ class _Placement:
         """Places that Toolcrib's writes of this file, those not undone, touched; with parents."""
         return {
             tuple(place[:length])
-            for record in exports.standing(exports.all_exports(self.db))
+            for record in exports.in_force(exports.all_exports(self.db))
             if record.file == file and record.scope != "project"
             for place in record.detail.get("touched", {}).get("places", ())
             for length in range(1, len(place) + 1)
@@ -320,7 +320,7 @@ class _Placement:
         if self._renamed is None:
             self._renamed = [
                 record
-                for record in exports.standing(exports.all_exports(self.db))
+                for record in exports.in_force(exports.all_exports(self.db))
                 if "renamed" in record.detail
             ]
         return self._renamed

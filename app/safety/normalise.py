@@ -154,7 +154,7 @@ def _respelled(text: str) -> str:
         text = _without_accents(text)
     text = _SPACED.sub(_join_letters, text)
     if _MIXED.search(text):
-        text = _LEET_WORD.sub(_unleet, text)
+        text = _LEET_WORD.sub(_from_leet, text)
     return text
 
 
@@ -170,7 +170,7 @@ def _join_letters(match: re.Match[str]) -> str:
     return " ".join(re.sub(r"[\W_]", "", word) for word in words)
 
 
-def _unleet(match: re.Match[str]) -> str:
+def _from_leet(match: re.Match[str]) -> str:
     word = match.group()
     digits = sum(c in "01345789@$!|" for c in word)
     letters = sum(c.isalpha() for c in word)

@@ -68,7 +68,7 @@ class RuleSet:
 
     def matches(self, text: str) -> Iterator[tuple[Rule, Span]]:
         """Every rule's matches in a text."""
-        calm = self._harmless.sub(_blotted, text.replace("\n", " "))
+        calm = self._harmless.sub(_blanked, text.replace("\n", " "))
         if self._any.search(calm) is None:
             return
         for rule in self.by_id.values():
@@ -81,7 +81,7 @@ def encodable(text: str) -> str:
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
-def _blotted(match: re.Match[str]) -> str:
+def _blanked(match: re.Match[str]) -> str:
     """Text of the same length that no pattern takes for an address, a file or an order."""
     return re.sub(r"[@:/. ]", "·", match.group())
 

@@ -222,7 +222,7 @@ def _fetch(
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Departure:
     """Rows that leaving took away, and hosts whose files still name a team profile."""
 
     team: TeamRecord
@@ -244,7 +244,7 @@ class Left:
         )
 
 
-def leave(ctx: AppContext, db: apsw.Connection) -> Left:
+def leave(ctx: AppContext, db: apsw.Connection) -> Departure:
     """Take the team's servers, tools and profiles out; everything else is as before joining.
 
     The token is ended on the team server; where that cannot be reached, the rest is done.
@@ -265,7 +265,7 @@ def leave(ctx: AppContext, db: apsw.Connection) -> Left:
     sources.keep_team(ctx, db, team, "")
     problem = _end_token(ctx, team)
     secrets.delete(TEAM_TOKEN)
-    return Left(team, len(rows), names, hosts, problem)
+    return Departure(team, len(rows), names, hosts, problem)
 
 
 def _end_token(ctx: AppContext, team: TeamRecord) -> str:
@@ -284,7 +284,7 @@ def _end_token(ctx: AppContext, team: TeamRecord) -> str:
 
 def hosts_with(db: apsw.Connection, names: Sequence[str]) -> list[str]:
     """Hosts whose files name one of these profiles."""
-    written = exports.standing(exports.all_exports(db))
+    written = exports.in_force(exports.all_exports(db))
     return sorted({record.host for record in written if record.profile in names})
 
 

@@ -24,14 +24,14 @@ _MOST = 500  # rows of one request
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
+class UnsentRows:
     """Rows of one kind that the team does not have, and the mark of the last of them."""
 
     rows: list[Json]
     last: int
 
 
-def unsent(ctx: AppContext, db: apsw.Connection, kind: str) -> Unsent:
+def unsent(ctx: AppContext, db: apsw.Connection, kind: str) -> UnsentRows:
     """Every row that would be sent now, as it would be sent."""
     team = current(db)
     label, event = teams.sent(db, team.id)
@@ -63,7 +63,7 @@ def send(ctx: AppContext, db: apsw.Connection) -> dict[str, int]:
     return numbers
 
 
-def _labels(db: apsw.Connection, team: TeamRecord, after: int) -> Unsent:
+def _labels(db: apsw.Connection, team: TeamRecord, after: int) -> UnsentRows:
     names, rows, last = _team_names(db, team), list[Json](), after
     for label in queries.labels(db):
         if label.id <= after:
@@ -72,10 +72,10 @@ def _labels(db: apsw.Connection, team: TeamRecord, after: int) -> Unsent:
         tools = [_named(tool, names) for tool in label.expected]
         if tools and all(tools):
             rows.append({"query": label.query[:500], "tools": tools})
-    return Unsent(rows, last)
+    return UnsentRows(rows, last)
 
 
-def _counts(ctx: AppContext, db: apsw.Connection, team: TeamRecord, after: int) -> Unsent:
+def _counts(ctx: AppContext, db: apsw.Connection, team: TeamRecord, after: int) -> UnsentRows:
     names = _team_names(db, team)
     counts, last = teams.counts(db, after, ctx.clock() - _DAYS * 86_400)
     rows = [
@@ -83,7 +83,7 @@ def _counts(ctx: AppContext, db: apsw.Connection, team: TeamRecord, after: int) 
         for day, kind, tool, number in counts
         if kind in _KINDS and _named(tool, names)
     ]
-    return Unsent(rows, last)
+    return UnsentRows(rows, last)
 
 
 def _team_names(db: apsw.Connection, team: TeamRecord) -> dict[str, str]:

@@ -176,14 +176,14 @@ def test_codex_runs_the_hook_once_the_user_has_trusted_it(
         home.write(THROUGH)
         home.install(form)
         home.warm()
-        assert home.standing().kind == WAITING
+        assert home.status().kind == WAITING
         assert HINT not in say(home, model, PROMPT).results, "Codex ran what nobody trusted"
-        assert home.standing().kind == WAITING, "running Codex is no trust"
+        assert home.status().kind == WAITING, "running Codex is no trust"
         with CodexWindow(home.host, home.home, home.host.environ(model.port)) as window:
             [hook] = window.hooks()
             assert hook["trustStatus"] != "trusted"
             window.trust(hook)
-        assert home.standing().kind == ON
+        assert home.status().kind == ON
         first = say(home, model, f"please {PROMPT}")
         assert HINT in first.results, "no hint"
         assert "alpha_get" in first.named

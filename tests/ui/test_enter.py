@@ -19,7 +19,7 @@ import ui.widgets.dialog
 from app.core.settings import ProfileSettings, RoutingSettings
 from app.host_status.splitting import Split
 from app.hosts.projects import KnownProject
-from app.indexing.request_writer import Lacking
+from app.indexing.request_writer import MissingRequests
 from app.indexing.summaries import MADE
 from app.policy.budget import Budget
 from app.policy.clusters import plan_split
@@ -175,7 +175,7 @@ DIALOGS = {
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
-    "offer": (lambda w: RequestOffer(w.services, Lacking((), 0, 0), w), "Send and write"),
+    "offer": (lambda w: RequestOffer(w.services, MissingRequests((), 0, 0), w), "Send and write"),
     "requests": (lambda w: RequestsDialog(w.live.catalog.tools[0].tool, (), w), "Save"),
     "checks": (show_checks, "Close"),
     "settings": (lambda w: SettingsDialog(w.services, w), ""),

@@ -78,7 +78,7 @@ def test_after_its_undo_a_hook_is_no_longer_said_to_be_written(page, qtbot, home
     qtbot.waitUntil(lambda: page.hook.isVisible() and page.hook.write.isEnabled())
     page.hook.write.click()
     db = page.services.ctx.open_store()
-    qtbot.waitUntil(lambda: bool(exports.standing(exports.hooks_of(db, "codex"))))
+    qtbot.waitUntil(lambda: bool(exports.in_force(exports.hooks_of(db, "codex"))))
     db.close()
     settled(page, qtbot)
     assert page.messages.text.startswith("Written.")

@@ -20,7 +20,7 @@ from store.connection import transaction
 from store.records import AS_IS, EntryRecord
 from ui.pages.playground.candidates import TOKENS, WHY
 from ui.pages.playground.model_sees import HOOK
-from ui.pages.playground.model_text import AtHand, model_text
+from ui.pages.playground.model_text import LoadedModels, model_text
 from ui.pages.playground.page import PlaygroundPage
 from ui.pages.playground.try_tab import SIDE
 from ui.pages.playground.weights_dialog import WeightsDialog
@@ -237,7 +237,7 @@ def seen_by(page, facts, sent=None):
         size,
         query=page.answer.ranked.query,
         encoder=page.session.encoder,
-        at_hand=AtHand(),
+        loaded_models=LoadedModels(),
     )
 
 

@@ -90,8 +90,8 @@ def test_a_changed_tool_waits_with_its_evidence(show, qtbot):
     assert page.headline.text() == "1 tool to decide on · 2 held back from hosts"
     card = page.card
     assert card.state.badge.word == "Held back"
-    assert "gives it to no host until you decide" in card.standing.text()
-    assert "Hosts that are left as they are" in card.standing.text()
+    assert "gives it to no host until you decide" in card.state_line.text()
+    assert "Hosts that are left as they are" in card.state_line.text()
     assert card.hold.text() == "Keep held"
     text = card.evidence.toPlainText()
     assert "- Search code across repositories." in text
@@ -148,7 +148,7 @@ def test_keeping_a_tool_held_goes_on_to_the_next(show, services, qtbot):
     page.choose(page.model.row(2).row.tool.id)
     ready(qtbot, page)
     assert not page.card.hold.isEnabled()
-    assert page.card.standing.text().startswith(
+    assert page.card.state_line.text().startswith(
         f"You hold {first} back: Toolcrib gives it to no host."
     )
     assert not stored(services, first).shown
@@ -211,7 +211,7 @@ def test_a_warning_is_shown_and_can_be_held_back(show, services, qtbot):
     settled(qtbot, page)
     assert cells(page) == [("Warn", "time/now")]
     assert page.card.state.badge.word == "Warn"
-    assert page.card.standing.text().startswith("Hosts get time/now.")
+    assert page.card.state_line.text().startswith("Hosts get time/now.")
     assert page.card.hold.text() == "Hold back"
     ready(qtbot, page)
     page.card.hold.click()

@@ -175,10 +175,10 @@ def bar_is_true(window):
     host_id, home = page.preview.plan.host.id, window.services.places.home
     path, key = FILES[host_id]
     db = window.services.ctx.open_store()
-    standing = exports.standing(exports.for_host(db, host_id))
+    written = exports.in_force(exports.for_host(db, host_id))
     db.close()
-    group = standing[0].detail["group"] if standing else ""
-    newest = [one for one in standing if one.detail["group"] == group]
+    group = written[0].detail["group"] if written else ""
+    newest = [one for one in written if one.detail["group"] == group]
     for record in newest:
         if record.file == str(home / path):
             text = Path(record.detail["after"]).read_text()

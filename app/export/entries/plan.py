@@ -118,7 +118,7 @@ def plan_entry(
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
-    mine = [one for one in exports.standing(history) if (one.scope == "project") == of_project]
+    mine = [one for one in exports.in_force(history) if (one.scope == "project") == of_project]
     newest = next(iter(mine), None)
     empty = Plan(
         facts,

@@ -228,7 +228,7 @@ class Adapter:
         out: list[bytes] = []
         for line in lines:
             if line in (HUNG_UP, REFUSED):
-                self._heed(line)
+                self._on_control(line)
                 continue
             if line.startswith(b"#"):
                 if self._handover is not None:
@@ -248,7 +248,7 @@ class Adapter:
             if self._handover is not None:
                 self._handover.pass_on(len(out))
 
-    def _heed(self, word: bytes) -> None:
+    def _on_control(self, word: bytes) -> None:
         """Handle a word from a backend that reads of the host itself."""
         if word == HUNG_UP:
             self._ended = True

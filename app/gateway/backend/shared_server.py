@@ -197,12 +197,12 @@ class SharedServer:
 
     def ready(self, _upstream: Upstream) -> None:
         """It was started: every session may look at its list."""
-        for member in self._everybody():
+        for member in self._all_members():
             member.events.ready(member.upstream)
 
     def down(self, _upstream: Upstream, reason: str, printed: str) -> None:
         """It has gone."""
-        for member in self._everybody():
+        for member in self._all_members():
             with suppress(Exception):  # the others must hear of it too
                 member.events.down(member.upstream, reason, printed)
 
@@ -220,13 +220,13 @@ class SharedServer:
         if method == _LOG:
             members = [member] if (member := self._cause()) else []
         else:
-            members = self._everybody()
+            members = self._all_members()
         for member in members:
             if method != _UPDATED or uri in member.subscribed:
                 with suppress(Exception):
                     member.events.on_notification(member.upstream, line, message)
 
-    def _everybody(self) -> list[Member]:
+    def _all_members(self) -> list[Member]:
         with self._lock:
             return list(self._members)
 

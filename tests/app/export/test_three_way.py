@@ -126,7 +126,7 @@ def test_a_hook_is_taken_back_under_a_later_edit_of_a_server(ctx, db, places, ho
     )
     undo(ctx, db, edited)
     assert file.read_text() == JSON
-    assert not exports.standing(exports.all_exports(db))
+    assert not exports.in_force(exports.all_exports(db))
 
 
 @pytest.mark.parametrize("host_id", FILES)
@@ -177,7 +177,7 @@ def test_undo_is_refused_where_its_own_place_changed_and_names_it(ctx, db, place
         undo(ctx, db, records)
     assert "s3cret" not in f"{refused.value.title} {refused.value.hint}"
     assert file.read_bytes() == changed
-    assert exports.standing(exports.for_host(db, host_id))
+    assert exports.in_force(exports.for_host(db, host_id))
 
 
 def test_of_several_writes_none_is_taken_back_where_one_cannot(ctx, db, places):

@@ -82,7 +82,7 @@ def test_the_edit_stays_and_can_still_be_taken_back(kiro, mode, name):
     take_back(kiro, written)
     edited = JSON.replace(was, now)
     assert edited != JSON and kiro.file.read_text() == edited
-    (left,) = exports.standing(exports.for_host(kiro.db, "kiro"))
+    (left,) = exports.in_force(exports.for_host(kiro.db, "kiro"))
     assert (left.mode, left.detail["change"]["kind"]) == (AS_IS, parts["kind"])
     assert not find_drift(exports.for_host(kiro.db, "kiro"))
     named = {e.name for row in servers.all_servers(kiro.db) for e in row.entries}

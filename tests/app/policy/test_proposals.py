@@ -183,15 +183,15 @@ def test_a_proposal_is_put_off_for_30_days_or_for_good_and_brought_back(
 ) -> None:
     proposal = Proposal("never called:git", NEVER, "git: 2 tools never called in 14 days", "")
     snooze(db, proposal, NOW, for_good=False)
-    assert without([proposal], put_off.standing(db, NOW + 29 * DAY)) == ()
-    assert without([proposal], put_off.standing(db, NOW + 31 * DAY)) == (proposal,)
+    assert without([proposal], put_off.in_force(db, NOW + 29 * DAY)) == ()
+    assert without([proposal], put_off.in_force(db, NOW + 31 * DAY)) == (proposal,)
     before = put_off.one(db, proposal.key)
     snooze(db, proposal, NOW, for_good=True)
-    assert without([proposal], put_off.standing(db, NOW + 9_999 * DAY)) == ()
+    assert without([proposal], put_off.in_force(db, NOW + 9_999 * DAY)) == ()
     bring_back(db, proposal.key, before)
     assert put_off.one(db, proposal.key) == before
     assert bring_back(db, proposal.key)
-    assert without([proposal], put_off.standing(db, NOW)) == (proposal,)
+    assert without([proposal], put_off.in_force(db, NOW)) == (proposal,)
     assert not bring_back(db, proposal.key)
 
 

@@ -132,7 +132,7 @@ class HookedHousehold(Household):
         with closing(self.ctx.open_store()) as db:
             hooks.remove(facts, rules_state(self.places, facts).path, self.ctx, db)
 
-    def standing(self) -> HookStatus:
+    def status(self) -> HookStatus:
         """How Toolcrib says that the hook stands."""
         facts = facts_of(self.host.id)
         return hook_status(self.places, facts, mode=THROUGH, here=True)

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QWid
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.indexing.request_writer import (
-    Lacking,
+    MissingRequests,
     WriterResult,
     chosen_model,
-    find_lacking,
+    find_missing_requests,
     write_and_encode,
 )
 from app.ranking.rewrite import Model, commands_here, model_of, what_is_sent
@@ -44,7 +44,9 @@ class RequestOffer(FormDialog):
 
     agreed = Signal(object)
 
-    def __init__(self, services: Services, lacks: Lacking, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, services: Services, lacks: MissingRequests, parent: QWidget | None = None
+    ) -> None:
         super().__init__("Have requests written", "Send and write", parent)
         self.setObjectName("requestOffer")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
@@ -140,14 +142,14 @@ class RequestWriting(QObject):
             self._job.cancel()
             self._services.show_status("Stopping after the answer under way…")
 
-    def _find(self, done: Callable[[Lacking], None]) -> None:
+    def _find(self, done: Callable[[MissingRequests], None]) -> None:
         if self._job is not None:
             self._services.show_status("Requests are being written already.")
             return
         profile = self._services.live.profile
-        self._services.tasks.request(lambda db: find_lacking(db, profile), done)
+        self._services.tasks.request(lambda db: find_missing_requests(db, profile), done)
 
-    def _open(self, lacks: Lacking) -> None:
+    def _open(self, lacks: MissingRequests) -> None:
         if not lacks.tools:
             self._services.show_status("Every tool has requests.")
             return

@@ -175,8 +175,8 @@ class HostDetail(QWidget):
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
         keeps = status.catalog.settings.gateway.keep_prompts
-        self.hook.show_standing(status.hook, keeps=keeps)
-        self.rules.show_standing(status.rules)
+        self.hook.show_status(status.hook, keeps=keeps)
+        self.rules.show_status(status.rules)
         self._show_advanced()
         paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
@@ -186,8 +186,8 @@ class HostDetail(QWidget):
         """Show hook, rules and HTTP where they are used, or with everything shown."""
         if self._status is None:
             return
-        for card, standing in ((self.hook, self._status.hook), (self.rules, self._status.rules)):
-            card.setVisible(standing is not None and (card.used or self._advanced.on))
+        for card, status in ((self.hook, self._status.hook), (self.rules, self._status.rules)):
+            card.setVisible(status is not None and (card.used or self._advanced.on))
         self._show_http()
         self._show_link()
 

@@ -96,23 +96,23 @@ class HookCard(SwitchCard):
         self.list_button.clicked.connect(self.list_wanted)
         self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
-    def show_standing(self, standing: HookStatus | None, *, keeps: bool = False) -> None:
+    def show_status(self, status: HookStatus | None, *, keeps: bool = False) -> None:
         """Show the state of the host's hook; None before the first look.
 
         `keeps`: True if prompts are kept.
         """
-        self.setVisible(standing is not None)
-        if standing is None:
+        self.setVisible(status is not None)
+        if status is None:
             return
         says = reads(keeps=keeps)
         self.switch.setToolTip(plain_tip(says))
-        self.update_button.setVisible(standing.outdated)
-        self.list_button.setVisible(standing.can_narrow)
+        self.update_button.setVisible(status.outdated)
+        self.list_button.setVisible(status.can_narrow)
         self.show_state(
-            says if standing.kind == OFF else standing.words,
-            installed=standing.installed,
-            can_change=standing.can_change,
-            warns=standing.kind == WAITING or standing.outdated,
+            says if status.kind == OFF else status.words,
+            installed=status.installed,
+            can_change=status.can_change,
+            warns=status.kind == WAITING or status.outdated,
         )
 
 
@@ -123,13 +123,13 @@ class RulesCard(SwitchCard):
         super().__init__(theme, "Rules snippet", parent)
         self.switch.setObjectName("rulesSwitch")
 
-    def show_standing(self, standing: RulesStatus | None) -> None:
+    def show_status(self, status: RulesStatus | None) -> None:
         """Show the state of the words in the host's rules; None where they have no place."""
-        self.setVisible(standing is not None)
-        if standing is not None:
+        self.setVisible(status is not None)
+        if status is not None:
             self.show_state(
-                standing.words,
-                installed=standing.installed,
-                can_change=standing.can_change or standing.installed,
-                warns=standing.warns,
+                status.words,
+                installed=status.installed,
+                can_change=status.can_change or status.installed,
+                warns=status.warns,
             )

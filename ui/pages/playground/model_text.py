@@ -33,7 +33,7 @@ class ModelText:
 
 
 @dataclass(slots=True)
-class AtHand:
+class LoadedModels:
     """Models that are loaded once; the small talk is encoded for the first hook in view."""
 
     encoder: "Encoder | None" = None
@@ -53,7 +53,7 @@ def model_text(
     *,
     query: str,
     encoder: "Encoder | None",
-    at_hand: AtHand,
+    loaded_models: LoadedModels,
 ) -> ModelText:
     """Text that the model of this host gets in its mode; without a host, the gateway's text."""
     profile = size.profile if size and size.profile else catalog.profile.name
@@ -70,7 +70,7 @@ def model_text(
         lists = [rehearse(str(database), profile, server=name).tools for name in names]
     text = "\n".join([*lists, *direct])
     count = counter(catalog.encoding)
-    typed = Typed(database, profile, query, encoder, talk=lambda: at_hand.talk(encoder))
+    typed = Typed(database, profile, query, encoder, talk=lambda: loaded_models.talk(encoder))
     return ModelText(
         size.host if size else "",
         text,

@@ -26,7 +26,7 @@ from ui.pages.playground.empty import PlaygroundEmpty
 from ui.pages.playground.examples import example_queries
 from ui.pages.playground.explain_card import ExplainCard
 from ui.pages.playground.model_sees import ModelSees
-from ui.pages.playground.model_text import AtHand, model_text
+from ui.pages.playground.model_text import LoadedModels, model_text
 from ui.pages.playground.not_installed import NotInstalled
 from ui.pages.playground.query_field import QueryField
 from ui.pages.playground.strip import StripHolder
@@ -43,7 +43,7 @@ from ui.widgets.elided import ElidedChoice
 from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
 
 if TYPE_CHECKING:
-    from app.indexing.request_writer import Lacking
+    from app.indexing.request_writer import MissingRequests
 
 SIDE = 310  # px of the explain card
 _ENGINE_LETTERS = 12  # shown at least
@@ -72,7 +72,7 @@ class TryTab(QWidget):
         self.session = QuerySession(services.tasks, self)
         self.editor = routing
         self._note = ""  # in the message bar, about the encoder or the answer
-        self._at_hand = AtHand()  # for what a prompt's hook would add
+        self._loaded_models = LoadedModels()  # for what a prompt's hook would add
         self._learned = ""  # what the answers in view were made with
         self.answer: Answer | None = None
         self.query = QueryField(theme)
@@ -363,11 +363,11 @@ class TryTab(QWidget):
         chosen = self.sees.host_id
         size = next((size for size in hosts.sizes if size.facts.id == chosen), None)
         database, query = self.services.ctx.paths.database, answer.ranked.query
-        encoder, at_hand = self.session.encoder, self._at_hand
+        encoder, loaded_models = self.session.encoder, self._loaded_models
         self.services.tasks.latest(
             self.sees,
             lambda _db: model_text(
-                database, catalog, size, query=query, encoder=encoder, at_hand=at_hand
+                database, catalog, size, query=query, encoder=encoder, loaded_models=loaded_models
             ),
             self.sees.show_text,
             self.messages.error,
@@ -411,7 +411,7 @@ class TryTab(QWidget):
         whole.addWidget(self._stack, 1)
 
 
-def _lacking(db: Db, profile: str) -> "Lacking":
-    from app.indexing.request_writer import find_lacking  # ssl and http: off the Qt thread
+def _lacking(db: Db, profile: str) -> "MissingRequests":
+    from app.indexing.request_writer import find_missing_requests  # ssl and http: off the Qt thread
 
-    return find_lacking(db, profile)
+    return find_missing_requests(db, profile)

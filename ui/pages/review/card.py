@@ -47,10 +47,10 @@ class ReviewCard(QFrame):
         self.item: ReviewItem | None = None
         self.title = PlainLabel(wrap=True)
         self.state = Badge(theme, _HELD)
-        self.standing = PlainLabel(wrap=True)
-        self.standing.setProperty("faint", True)
+        self.state_line = PlainLabel(wrap=True)
+        self.state_line.setProperty("faint", True)
         # long names must not make the card wider
-        self.standing.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.state_line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.evidence = EvidenceView(theme)
         self.hold = QPushButton()
         self.hold.setObjectName("keepHeld")
@@ -84,7 +84,7 @@ class ReviewCard(QFrame):
         self.item, self._seen, self._whole = item, False, proof.whole
         self.title.setText(item.title)
         self.state.show_badge(_HELD if _waits(item) else item_badge(item))
-        self.standing.setText(f"{_standing(item)} {item.meaning}{_source(item)}")
+        self.state_line.setText(f"{_state_text(item)} {item.meaning}{_source(item)}")
         self.hold.setText("Keep held" if item.row.held else "Hold back")
         asks = "…" if item.severity == "block" else ""
         self.approve.setText(("Approve this change" if item.changed else "Approve") + asks)
@@ -135,7 +135,7 @@ class ReviewCard(QFrame):
         column.setContentsMargins(CARD, CARD, CARD, CARD)
         column.setSpacing(GAP)
         column.addLayout(head)
-        column.addWidget(self.standing)
+        column.addWidget(self.state_line)
         column.addWidget(self.evidence, 1)
         column.addLayout(row)
 
@@ -152,7 +152,7 @@ def _waits(item: ReviewItem) -> bool:
     return item.state == OPEN and bool(item.row.held)
 
 
-def _standing(item: ReviewItem) -> str:
+def _state_text(item: ReviewItem) -> str:
     """Sentence on what hosts get of it now, and on the decision."""
     name = visible(item.row.tool.tool_id)
     if item.state == OFF:
