@@ -175,7 +175,10 @@ DIALOGS = {
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
-    "offer": (lambda w: RequestOffer(w.services, MissingRequests((), 0, 0), w), "Send and write"),
+    "offer": (
+        lambda w: RequestOffer(w.services, MissingRequests((), 0, 0), None, w),
+        "Send and write",
+    ),
     "requests": (lambda w: RequestsDialog(w.live.catalog.tools[0].tool, (), w), "Save"),
     "checks": (show_checks, "Close"),
     "settings": (lambda w: SettingsDialog(w.services, w), ""),

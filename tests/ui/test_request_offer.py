@@ -1,17 +1,22 @@
-"""The window says which tools have no requests and has them written by the user's own `claude`."""
+"""The window says which tools have no requests and has them written by a model of the user's."""
 
 import json
 import os
+from pathlib import Path
 
 import claude_program
 import pytest
+import raw_host
 from PySide6.QtWidgets import QLabel
 
 from app.core.settings import Settings
+from app.gateway.backend.client import request
+from app.gateway.backend.rendezvous import STOP, Place
 from store import requests, tools
 from tests.ui.test_reading import entry
 from ui.pages.catalog.request_offer import RequestOffer
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the program is a script")
 
 
@@ -116,3 +121,76 @@ def test_new_servers_get_theirs_by_themselves_where_that_is_on(
     settled(window, qtbot)
     assert all(who == {"model"} for who in sources(ctx).values())
     assert len(claude_program.asked(log)) == 1
+
+
+@pytest.fixture
+def connected_host(ctx, monkeypatch):
+    """connected_host(answer): a host at the backend whose model answers like that."""
+    home = ctx.paths.home
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    environ = {
+        **os.environ, "PYTHONPATH": str(ROOT), "TOOLCRIB_HOME": str(home),
+        "TOOLCRIB_BACKEND_IDLE": "60",
+    }  # fmt: skip
+    started = []
+
+    def start(answer):
+        content = {"role": "assistant", "model": "fake"}
+        answers = {
+            "sampling/createMessage": lambda message: (
+                content | {"content": {"type": "text", "text": answer(message)}}
+            )
+        }
+        host = raw_host.RawHost(raw_host.gateway_command("--profile", "default"), environ, answers)
+        started.append(host)
+        host.initialize()
+        host.tools()
+        return host
+
+    yield start
+    for host in started:
+        host.close()
+    request(Place(str(home)), STOP)
+
+
+def three_words_each(message):
+    prompt = message["params"]["messages"][0]["content"]["text"]
+    rows = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"number"')]
+    return json.dumps({str(row["number"]): [f"please use {row['name']}"] for row in rows})
+
+
+def test_a_connected_host_s_model_is_offered_and_asked_after_a_yes(
+    fill, open_window, qtbot, log, ctx, connected_host
+):
+    fill()
+    host = connected_host(three_words_each)
+    window = open_window()
+    dialog = offered(window, qtbot)
+    names = [dialog.way.itemText(index) for index in range(dialog.way.count())]
+    assert names[1:2] == ["The model of raw-host, which is connected now"]
+    assert not host.asked and dialog.later.isVisible()
+    dialog.way.setCurrentIndex(1)
+    assert "raw-host, whose own model answers; it may ask you first" in dialog.sent.text()
+    assert not dialog.later.isVisible() and not dialog.url.isVisible()
+    dialog.save.click()
+    settled(window, qtbot)
+    assert "requests for" in window.catalog.messages.text, window.catalog.messages.text
+    assert {message["method"] for message in host.asked} == {"sampling/createMessage"}
+    assert "model" in set().union(*sources(ctx).values())
+    kept = Settings.load(ctx.paths.settings_file)
+    assert (kept.requests_command, kept.requests_url, kept.requests_new) == ("", "", False)
+
+
+def test_a_host_that_leaves_writes_nothing_and_another_model_can_be_chosen(
+    fill, open_window, qtbot, log, ctx, connected_host
+):
+    fill()
+    host = connected_host(three_words_each)
+    window = open_window()
+    dialog = offered(window, qtbot)
+    dialog.way.setCurrentIndex(1)
+    host.close()
+    dialog.save.click()
+    settled(window, qtbot)
+    assert "raw-host wrote nothing." in window.catalog.messages.text
+    assert not set().union(*sources(ctx).values()) - {"pack"}

@@ -36,18 +36,24 @@ class HostModel:
         if "text" not in answer:
             raise ToolcribError(
                 f"{self.host} wrote nothing. {answer.get('why', '')}".rstrip(),
-                "What was written before stays. Try again, or name --command or --url.",
+                "What was written before stays. Try again, or choose another model.",
             )
         return str(answer["text"])
 
 
-def host_model(backend: Place) -> HostModel:
-    """The newest connected host that can be asked; ToolcribError where there is none."""
+def find_host_model(backend: Place) -> HostModel | None:
+    """The newest connected host that can be asked, None for none."""
     status = request(backend, STATUS) or {"sessions": []}
     able = [session for session in status["sessions"] if session["sampling"]]
-    if not able:
+    return HostModel(backend, able[-1]["number"], host_of(able[-1])) if able else None
+
+
+def host_model(backend: Place) -> HostModel:
+    """The newest connected host that can be asked; ToolcribError where there is none."""
+    model = find_host_model(backend)
+    if model is None:
         raise ToolcribError(
             "No connected host lets its model be asked.",
             "VS Code and Copilot CLI may: connect one, or name --command or --url.",
         )
-    return HostModel(backend, able[-1]["number"], host_of(able[-1]))
+    return model

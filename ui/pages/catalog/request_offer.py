@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QWid
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.gateway.backend.host_model import HostModel, find_host_model
+from app.gateway.backend.rendezvous import Place
 from app.indexing.request_writer import (
     MissingRequests,
     WriterResult,
@@ -24,6 +26,7 @@ from ui.widgets.form_dialog import FormDialog, plain_label
 from ui.widgets.message_bar import DONE, INFO, MessageBar
 
 _ENDPOINT = "An OpenAI-compatible endpoint"
+_SAMPLING = "sampling"
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _LATER = "Also for servers that are read &later, without asking again"
 
@@ -45,17 +48,23 @@ class RequestOffer(FormDialog):
     agreed = Signal(object)
 
     def __init__(
-        self, services: Services, lacks: MissingRequests, parent: QWidget | None = None
+        self,
+        services: Services,
+        lacks: MissingRequests,
+        host: HostModel | None = None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__("Have requests written", "Send and write", parent)
         self.setObjectName("requestOffer")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
-        self._tools = lacks.tools
+        self._tools, self._host = lacks.tools, host
         settings = services.ctx.settings
         self.way = QComboBox()
         self.way.setObjectName("requestWay")
         for name in commands_here(os.environ):
             self.way.addItem(f"`{name}`, as it is signed in here", name)
+        if host is not None:
+            self.way.addItem(f"The model of {host.host}, which is connected now", _SAMPLING)
         self.way.addItem(_ENDPOINT, "")
         if settings.requests_command or settings.requests_url:
             self.way.setCurrentIndex(max(0, self.way.findData(settings.requests_command)))
@@ -86,17 +95,27 @@ class RequestOffer(FormDialog):
         except ToolcribError as error:
             self.refuse(f"{error.title} {error.hint}", self.model)
             return
-        kept: dict[str, object] = {
+        kept: dict[str, object] = {}
+        if not self._is_sampling():  # a host is asked only after this very yes
+            kept = self._kept()
+        self.agreed.emit(Choice(model, kept))
+        self.accept()
+
+    def _kept(self) -> dict[str, object]:
+        return {
             "requests_command": self.way.currentData(),
             "requests_url": "" if self.way.currentData() else self.url.text().strip(),
             "requests_model": self.model.text().strip(),
             "requests_key_env": self.key.text().strip(),
             "requests_new": self.later.isChecked(),
         }
-        self.agreed.emit(Choice(model, kept))
-        self.accept()
+
+    def _is_sampling(self) -> bool:
+        return bool(self.way.currentData() == _SAMPLING)
 
     def _chosen(self) -> Model:
+        if self._host is not None and self._is_sampling():
+            return self._host
         return model_of(
             self.way.currentData(),
             url=self.url.text().strip(),
@@ -109,6 +128,7 @@ class RequestOffer(FormDialog):
         is_endpoint = not self.way.currentData()
         for line in (self.url, self.model, self.key):
             self._rows.setRowVisible(line, is_endpoint)
+        self.later.setVisible(not self._is_sampling())
         self.problem.hide()
         try:
             place = self._chosen().place
@@ -128,7 +148,7 @@ class RequestWriting(QObject):
 
     def offer(self) -> None:
         """Ask for a model for the tools that have no request."""
-        self._find(self._open)
+        self._find(self._look_for_host)
 
     def after_reading(self, tool_ids: Sequence[int]) -> None:
         """Write for tools of a reading, where the user switched that on."""
@@ -149,13 +169,19 @@ class RequestWriting(QObject):
         profile = self._services.live.profile
         self._services.tasks.request(lambda db: find_missing_requests(db, profile), done)
 
-    def _open(self, lacks: MissingRequests) -> None:
+    def _look_for_host(self, lacks: MissingRequests) -> None:
         if not lacks.tools:
             self._services.show_status("Every tool has requests.")
             return
+        backend = Place(str(self._services.ctx.paths.home))
+        self._services.tasks.wait(
+            lambda _job: find_host_model(backend), lambda host: self._open(lacks, host), owner=self
+        )
+
+    def _open(self, lacks: MissingRequests, host: HostModel | None) -> None:
         parent = self.parent()
         assert isinstance(parent, QWidget)
-        dialog = RequestOffer(self._services, lacks, parent)
+        dialog = RequestOffer(self._services, lacks, host, parent)
         dialog.agreed.connect(lambda choice: self._agreed(choice, lacks.tools))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
