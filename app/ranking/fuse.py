@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from app.ranking.ranked import MEANING, ORDER, PAST_USE, REQUESTS, SERVER, WORDS
+from app.ranking.ranked import MEANING, ORDER, PAST_USE, QUESTION, REQUESTS, SERVER, WORDS
 
 Scores = Mapping[int, float]  # by tool row id
 
@@ -19,6 +19,7 @@ _LEAST_ORDER = 0.8  # of the whole request's best cosine, for an order that coun
 _ORDER_WORDS, _WHOLE = 0.4, 0.5  # shares of an order's words and of the whole request
 LEAD = 0.12  # of tools that a label puts first
 _ORDER = 0.01  # of the score that keeps them in order
+_NO_ANSWER = 0.1  # of the score, by which tools that change something are below for a question
 # In queries up to SHORT content words steps group the answer and count nothing.
 SHORT = 8
 
@@ -234,6 +235,16 @@ def in_order(
         parts_ = (*one.parts, (ORDER, change))
         changed[tool] = Fused(one.score + change, parts_, leads.get(tool, one.step))
     return changed
+
+
+def put_lower(fused: Mapping[int, Fused], changing: Set[int]) -> dict[int, Fused]:
+    """Scores for a question, with the tools that change something below their own."""
+    lowered = dict(fused)
+    for tool in changing & fused.keys():
+        one = fused[tool]
+        score = max(0.0, one.score - _NO_ANSWER)
+        lowered[tool] = Fused(score, (*one.parts, (QUESTION, score - one.score)), one.step)
+    return lowered
 
 
 def _lead(

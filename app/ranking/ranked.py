@@ -12,6 +12,7 @@ PAST_USE = "Past use"
 REQUESTS = "Requests"
 SERVER = "Server"
 ORDER = "Order of steps"
+QUESTION = "Question"
 
 
 @dataclass(frozen=True, slots=True)

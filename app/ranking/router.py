@@ -13,11 +13,12 @@ from app.catalog.reasons import DISABLED, OFF
 from app.core.settings import RoutingSettings
 from app.ranking.dense import Encoding
 from app.ranking.floor import NONE, floor_for
-from app.ranking.fuse import Fused, Signals, fuse, in_order, put_first, shares
+from app.ranking.fuse import Fused, Signals, fuse, in_order, put_first, put_lower, shares
 from app.ranking.gates import LEAST_SCORE, ON, TRUSTED, Candidate, Verdict, judge
 from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems
 from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseScores
+from app.ranking.query.asking import is_change
 from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import AS_TYPED, Reading, read_query
 from app.ranking.query.spelling import Speller, corrected, corrections
@@ -164,8 +165,10 @@ class Router:
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
         if compared.has_order:
             fused = in_order(fused, whole, parts, on)
+        elif reading.question:
+            fused = put_lower(fused, {id_ for id_ in tools if is_change(self._rows[id_].tool.name)})
         fused = put_first(fused, chosen, on) if chosen else fused
-        candidates = self._candidates(fused, whole, in_steps=bool(compared.steps))
+        candidates = self._candidates(fused, whole)
         best_off = None if chosen else _best_off(candidates, on, off, request.server)
         if limit is not None:
             candidates = tuple(c for c in candidates if c.row.shown)[:limit]
@@ -328,10 +331,8 @@ class Router:
             return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
         return [id_ for id_ in near | by_meaning.keys() if id_ in self._rows]
 
-    def _candidates(
-        self, fused: Mapping[int, Fused], whole: Signals, *, in_steps: bool
-    ) -> tuple[Candidate, ...]:
-        """Best first; parts of a paste are texts that count, but no steps of the request."""
+    def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
+        """Best first."""
         isos = whole.meaning
         made = [
             Candidate(
@@ -340,7 +341,7 @@ class Router:
                 isos.get(id_),
                 whole.words.get(id_, 0.0),
                 one.parts,
-                one.step if in_steps else -1,
+                one.step,
             )
             for id_, one in fused.items()
         ]
@@ -413,7 +414,7 @@ def read_request(
     tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
     query = corrected(reading.text, read)
     steps, are_orders = ([], False) if reading.pasted else steps_of(query)
-    texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
+    texts = [read_literals(text) for text in (tool_text or query, *steps)]
     word_texts = [f"{texts[0]} {reading.own}", *texts[1:]]
     return Compared(reading, query, read, steps, texts, word_texts, are_orders)
 

@@ -98,8 +98,7 @@ class BaseScores:
         query_text = reading.text
         tool_text = "" if reading.is_changed else request.tool.strip()
         length = len(content_words(read_literals(query_text)))
-        parts = reading.pasted or steps_of(query_text)[0]
-        steps = parts if length > short else []
+        steps = [] if reading.pasted or length <= short else steps_of(query_text)[0]
         texts = [read_literals(text) for text in (tool_text or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
         whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_
 
-from app.ranking.query.steps import begins_with_order
+from app.ranking.query.steps import NO_VERBS, begins_with_order
 from app.ranking.query.traces import is_prose
 from app.ranking.text import LONGEST_QUERY, STOP_WORDS
 
@@ -40,15 +40,6 @@ _DETERMINER = (
 # a verb as it is, before what it does something to: "Shorten this text"
 _ORDER = re.compile(
     rf"(?P<verb>[^\W\d_]+)(?:\s(?:out|up|off|on|down|back|away|into))?\s{_DETERMINER}"
-)
-_NO_VERB_TEXT = """
-across after almost along although among around at because before behind below beneath beside
-besides between beyond despite during even finally first given half inside like maybe near nearly
-next once only outside per perhaps plus quite rather regarding since still than then though unless
-until upon whatever whenever whereas while within without yes yet
-"""
-_NO_VERB = STOP_WORDS.union(_NO_VERB_TEXT.split()).difference(
-    ("do", "get", "give", "have", "help", "let")
 )
 _QUESTION = re.compile(
     r"(?:what|who|where|how|which)"
@@ -151,4 +142,4 @@ def _is_order(text: str) -> bool:
     if begins is None:
         return False
     verb = begins["verb"].lower()
-    return verb not in _NO_VERB and not verb.endswith(("s", "ed", "ing", "ly"))
+    return verb not in NO_VERBS and not verb.endswith(("s", "ed", "ing", "ly"))

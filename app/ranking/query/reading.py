@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from app.ranking.query.asking import is_question
 from app.ranking.query.gloss import gloss
 from app.ranking.query.prompts import read_prompt
 from app.ranking.query.traces import read_paste
@@ -24,6 +25,7 @@ class Reading:
     own: str = ""  # words as typed that tools have beside their translations
     pasted: tuple[str, ...] = ()  # of a paste, the question and what failed
     shortened: bool = False  # to the sentences of a long prompt that ask for something
+    question: bool = False  # it only wants something to be known
 
     @property
     def is_changed(self) -> bool:
@@ -55,8 +57,9 @@ def read_query(query: str, has_word: Callable[[str], bool]) -> Reading:
 def _in_english(query: str, has_word: Callable[[str], bool]) -> Reading:
     glossed = gloss(query, has_word)
     if glossed is None:
-        return Reading(query)
+        return Reading(query, question=is_question(query, query))
     there = set(content_words(glossed.text))
     typed = [word for word in distinct(content_words(query))[:_MOST_OWN] if word not in there]
     own = " ".join(word for word in typed if not word.isdigit() and has_word(word))
-    return Reading(glossed.text, True, 1 - glossed.known, own)
+    question = is_question(query, glossed.text)
+    return Reading(glossed.text, True, 1 - glossed.known, own, question=question)

@@ -3,7 +3,7 @@
 import re
 
 from app.ranking.query.literals import read_steps
-from app.ranking.text import LONGEST_QUERY, content_words
+from app.ranking.text import LONGEST_QUERY, STOP_WORDS, content_words
 
 MOST_STEPS = 6
 # orders that requests for tools are made of: after a comma or "and" they begin a step
@@ -27,20 +27,39 @@ verify view visit watch write zip
 """
 _VERBS = "|".join(_VERB_TEXT.split())
 _ADVERBS = "then|also|afterwards|after that|finally|next|first|lastly|if so|please|just"
+_NO_VERB_TEXT = """
+across after almost along although among around at because before behind below beneath beside
+besides between beyond both despite during even finally first given half including inside instead
+like maybe near nearly next once only outside per perhaps plus quite rather regarding since still
+than then though together unless until upon whatever whenever whereas while within without yes yet
+"""
+NO_VERBS = STOP_WORDS.union(_NO_VERB_TEXT.split()).difference(
+    ("do", "get", "give", "have", "help", "let")
+)
 _GAP, _MAYBE = r"\s{1,9}", r"\s{0,9}"
+# any other verb in the form of an order, before what it does something to: "tail its logs"
+_FORM = (
+    rf"(?!(?:{'|'.join(sorted(NO_VERBS))})\b)"
+    r"(?-i:[A-Za-z][a-z]{1,14}(?<![^s]s)(?<!ed)(?<!ing)(?<!ly))"
+    rf"(?:{_GAP}(?:out|up|down|off|on|over|away|back))?{_GAP}"
+    r"(?:the|an?|it|them|its|my|our|all|these|those|her|his|their|everything|each|every|another)\b"
+)
+_QUESTION = r"(?:what|which|who|whose|whether|how|where|when|why)\b"
 _ALSO = rf"(?:(?:{_ADVERBS}),?{_GAP})"
 _AND = rf"(?:,{_MAYBE}|{_GAP}(?:and|then|&){_GAP}|,{_MAYBE}(?:and|then|but){_GAP})"
 _JOINT = re.compile(
     rf"[.!?]{_GAP}|[;\n]+|,?{_GAP}and then{_GAP}"
     rf"|,?{_GAP}(?:then|afterwards|after that|finally),?{_GAP}"
-    rf"|{_AND}{_ALSO}{{0,3}}(?=(?:{_VERBS})\b(?!{_GAP}(?:of|is|are|was)\b))",
+    rf"|{_AND}{_ALSO}{{0,3}}(?=(?:{_VERBS})\b(?!{_GAP}(?:of|is|are|was)\b)|{_FORM})"
+    rf"|,?{_GAP}(?:and|&){_GAP}{_ALSO}{{0,3}}(?={_QUESTION})",
     re.IGNORECASE,
 )
-_BEGIN = re.compile(
-    rf"(?:(?:please|hey|hi|ok|okay|so|can you|could you|would you|let's|help me|{_ADVERBS})"
-    rf",?{_GAP}){{0,4}}(?:{_VERBS})\b",
-    re.IGNORECASE,
+_POLITE = (
+    r"(?:(?:please|hey|hi|ok|okay|so|can you|could you|would you|let's|help me"
+    rf"|{_ADVERBS}),?{_GAP}){{0,4}}"
 )
+_ORDER = re.compile(rf"{_POLITE}(?:{_VERBS})\b", re.IGNORECASE)
+_STEP = re.compile(rf"{_POLITE}(?:(?:{_VERBS})\b|{_FORM}|{_QUESTION})", re.IGNORECASE)
 
 # what is wanted of a step's result, and nouns that look like orders
 _ASIDE = re.compile(
@@ -54,13 +73,14 @@ _ASIDE = re.compile(
 
 def begins_with_order(sentence: str) -> bool:
     """True if a sentence begins with an order that tools are asked by."""
-    return bool(_BEGIN.match(sentence)) and not _ASIDE.match(sentence)
+    return bool(_ORDER.match(sentence)) and not _ASIDE.match(sentence)
 
 
 def orders(query: str) -> list[str]:
-    """The orders of a request in their own order, as typed; [] where there is one alone.
+    """The orders and questions of a request in their own order, as typed; [] where one is alone.
 
-    Each begins with a verb: what only tells about the matter makes no request of several steps.
+    Each begins with a verb or a question's word: what only tells about the matter makes no request
+    of several steps.
     """
     made: list[str] = []
     for piece in _JOINT.split(query[:LONGEST_QUERY]):
@@ -69,7 +89,7 @@ def orders(query: str) -> list[str]:
             made[-1] = f"{made[-1]}, {order}"
         elif content_words(order):
             made.append(order)
-    if len(made) < 2 or not all(_BEGIN.match(order) and " " in order for order in made):
+    if len(made) < 2 or not all(_STEP.match(order) and " " in order for order in made):
         return []
     return made[:MOST_STEPS]
 

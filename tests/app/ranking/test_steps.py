@@ -167,13 +167,21 @@ def test_what_a_search_needs_is_ready_once_it_is_warm(make_router, fakes):
         ("create a branch, push the files, then open a merge request", 3),
         ("Please resize the image and send it to Anna", 2),
         ("find the log; delete it", 2),
+        ("get the last failed job's log, then retry it", 2),
+        ("rent a machine and tail its logs", 2),
+        ("show the code of the graph and which tasks it has", 2),
+        ("look up who bob is and what he has written lately", 2),
         ("search and replace in the file", 0),
         ("show issues and pull requests", 0),
         ("I have a date tonight, and want to look good", 0),
         ("list open issues", 0),
+        ("show the status of node 5, pod 1", 0),
+        ("find emails and messages my boss sent", 0),
+        ("find plays in Seattle, WA on the 7th", 0),
+        ("let us play a game, where the others guess", 0),
     ],
 )
-def test_orders_of_a_request_begin_with_a_verb(query, steps):
+def test_orders_of_a_request_begin_with_a_verb_or_ask(query, steps):
     assert len(orders(query)) == steps
 
 

@@ -3,8 +3,11 @@
 import pytest
 
 from app.ranking.query.reading import read_query
+from app.ranking.query.spelling import Speller
 from app.ranking.query.traces import read_paste
+from app.ranking.ranked import Request
 from app.ranking.report import ranked_json
+from app.ranking.router import read_request
 
 TRACE = """Traceback (most recent call last):
   File "/srv/app/jobs.py", line 12, in run
@@ -77,6 +80,10 @@ def test_a_paste_whose_parts_want_different_tools_has_no_steps(make_router):
     for limit in (None, 10):
         ranked = router.route(paste, limit=limit)
         assert len(read_query(paste, lambda _word: True).pasted) > 1
+        assert (
+            len(read_request(Request(paste), lambda _word: True, lambda: Speller(()), None).texts)
+            == 1
+        )
         assert not ranked.steps and {tool.step for tool in ranked.tools} == {-1}
         assert ranked_json(ranked)["steps"] == []
 
