@@ -167,6 +167,7 @@ class Gateway:
             if self._closed:
                 return
             self._closed = True
+            self._host.abandon()  # a shared server lives on
             if self._mode is not None:
                 upstreams = self._mode.upstreams()
                 if upstreams:

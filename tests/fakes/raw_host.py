@@ -28,7 +28,10 @@ class RpcError(Exception):
 
 
 class RawHost:
-    """Starts a command and speaks JSON-RPC with it; `answers` are given to its requests."""
+    """Starts a command and speaks JSON-RPC with it; `answers` are given to its requests.
+
+    One that is None is never given.
+    """
 
     def __init__(
         self,
@@ -80,6 +83,8 @@ class RawHost:
             return
         result = self.answers[message["method"]]
         result = result(message) if callable(result) else result
+        if result is None:
+            return
         self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
     def send(self, message: Json) -> None:

@@ -72,8 +72,6 @@ def _sampled(session: Session, text: str, link: "_socket.socket", seconds: float
     limit = time.monotonic() + seconds
     why = ""
     while not came.wait(_LOOK) and not why:
-        if session.ended:
-            return {"why": "It left before it answered."}
         if time.monotonic() > limit:
             why = f"There was no answer within {seconds:.0f} seconds."
         elif select.select([link], [], [], 0)[0]:  # a program sends nothing more but its end
@@ -81,6 +79,8 @@ def _sampled(session: Session, text: str, link: "_socket.socket", seconds: float
     if not answers:
         session.host.withdraw(own_id, why)
         return {"why": why}
+    if session.ended and "error" in answers[0]:
+        return {"why": "It left before it answered."}
     return _read(answers[0])
 
 

@@ -171,7 +171,6 @@ class Forwarder:
             self._host.respond(message["id"], refusal)
             return True
         request = parked.request
-        request.host_id = message["id"]
         if parked.answer is not None:
             self._host.respond(request.host_id, parked.answer)
         else:

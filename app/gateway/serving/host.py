@@ -3,10 +3,12 @@
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from app.mcp import jsonrpc, revisions
 from app.mcp.protocol import (
     CANCELLED,
+    CONNECTION_CLOSED,
     params_of,
     progress_token,
     progress_under,
@@ -104,7 +106,12 @@ class Host:
         with self._counting:
             self._count += 1
             own_id = f"{self.prefix}{self._count}"
-            self._questions[own_id] = _Question(answered, token, progressed)
+            gone = self.gone
+            if not gone:
+                self._questions[own_id] = _Question(answered, token, progressed)
+        if gone:
+            answered(b"", _unanswered(own_id))
+            return own_id
         if token is not None:
             line, message = b"", with_progress_token(message, own_id)
         self.send_line(jsonrpc.with_id(line, message, own_id))
@@ -117,6 +124,15 @@ class Host:
         if question is not None:
             question.answered(line, message)
 
+    def abandon(self) -> None:
+        """Answer in place of a host that is gone, and ask it nothing more."""
+        with self._counting:
+            self.gone = True
+            left = list(self._questions)
+        for own_id in left:
+            with suppress(Exception):  # the others wait too
+                self.answer(b"", _unanswered(own_id))
+
     def progress(self, message: Json) -> None:
         """Hand on what the host reports on a request; what belongs to none is dropped."""
         question = self._questions.get(str(params_of(message).get("progressToken")))
@@ -128,3 +144,7 @@ class Host:
         if self._questions.pop(own_id, None) is not None:
             params = {"requestId": own_id, "reason": reason}
             self.send(jsonrpc.notification(CANCELLED, params))
+
+
+def _unanswered(own_id: str) -> Json:
+    return jsonrpc.error(own_id, CONNECTION_CLOSED, "The host is gone.")

@@ -78,10 +78,11 @@ class Inputs:
         """Answer a stateless host's call with a question, and keep the call until it comes back."""
         state = _OWN_STATE + os.urandom(12).hex()
         key = f"{message['method']}-1"
+        given_up: Parked | None = None
         with self._lock:
             self._parked[state] = Parked(request, key, deliver)
             if len(self._parked) > _MOST_PARKED:
-                self._parked.popitem(last=False)
+                _, given_up = self._parked.popitem(last=False)
         question = {"method": message["method"], "params": params_of(message)}
         result = {
             "resultType": "input_required",
@@ -90,17 +91,22 @@ class Inputs:
         }
         host_id, request.host_id = request.host_id, None
         self._host.respond(host_id, jsonrpc.result(host_id, result))
+        if given_up is not None:
+            given_up.deliver({})
 
     def hold(self, request: HostRequest, answer: Json) -> bool:
-        """Keep an answer for a call that is parked; whether it is."""
-        if not self._parked:
+        """Keep an answer for a call that is parked, drop that of one that was given up.
+
+        False for any other call: its host waits.
+        """
+        if request.host_id is not None and not self._parked:
             return False
         with self._lock:
             for parked in self._parked.values():
                 if parked.request is request:
                     parked.answer = answer
                     return True
-        return False
+            return request.host_id is None
 
     @staticmethod
     def made(message: Json) -> bool:
@@ -109,10 +115,13 @@ class Inputs:
         return isinstance(state, str) and state.startswith(_OWN_STATE)
 
     def take(self, message: Json) -> Parked | None:
-        """The parked call that a request continues, or None."""
+        """The parked call that a request continues under its id, or None."""
         state = params_of(message).get("requestState")
         with self._lock:
-            return self._parked.pop(state, None) if isinstance(state, str) else None
+            parked = self._parked.pop(state, None) if isinstance(state, str) else None
+            if parked is not None:
+                parked.request.host_id = message["id"]
+            return parked
 
     # ---- a stateless server, a host that is asked by requests
 

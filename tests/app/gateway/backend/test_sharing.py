@@ -184,6 +184,19 @@ def test_a_servers_question_goes_to_the_host_whose_call_caused_it_else_it_is_ref
     assert not one.answered(hanging)
 
 
+def test_a_servers_question_to_a_host_that_is_gone_is_answered(adapter, stocked, choose, log):
+    """The server lives on for others, and may wait for that answer before it does anything."""
+    stocked({"probe": "ok"})
+    choose("probe", SHARED)
+    (two,) = started(adapter, 1)
+    one = adapter("--server", "probe", answers={"elicitation/create": None})
+    one.initialize()
+    one.ask("tools/call", {"name": "elicit", "arguments": {}})
+    assert one.until(lambda: one.asked)[0]["method"] == "elicitation/create"
+    one.close()
+    two.until(lambda: any(e["ev"] == "recv" and not e["method"] for e in log("probe")), 8)
+
+
 def test_one_hosts_cancellation_and_end_leave_the_other_alone(adapter, stocked, choose, log):
     stocked({"probe": "ok"})
     choose("probe", SHARED)
