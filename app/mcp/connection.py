@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import NoneType
 
@@ -128,6 +128,8 @@ class Connection:
             if waiting or self._has_tasks or self._clock() - self._used_at < seconds:
                 return False
             self._pending, self.gone = {}, RESTED
+            asked, self._server_requests = self._server_requests, {}
+        _withdraw(asked.values())
         start_thread(self.channel.close, grace)
         return True
 
@@ -280,7 +282,10 @@ class Connection:
             self.notify(jsonrpc.error(server_id, INTERNAL_ERROR, text))
         else:
             request = ServerRequest(line, message, self._answer)
-            self._server_requests[type(server_id), server_id] = request
+            with self._lock:
+                if self.gone:  # there is no way for an answer
+                    return
+                self._server_requests[type(server_id), server_id] = request
             try:
                 self._on_request(self, request)
             except Exception:  # noqa: BLE001 - who asked hears it, unless it was answered
@@ -336,11 +341,16 @@ class Connection:
                 return
             self.gone = reason
             pending, self._pending = list(self._pending.values()), {}
-            withdrawn, self._server_requests = list(self._server_requests.values()), {}
-        for request in withdrawn:
-            with suppress(Exception):  # the others must be withdrawn too
-                request.withdrawn("The server that asked has stopped.")
+            asked, self._server_requests = self._server_requests, {}
+        _withdraw(asked.values())
         self._on_end(self, pending)
+
+
+def _withdraw(requests: Iterable[ServerRequest]) -> None:
+    """Tell who is to answer these requests that the server has gone."""
+    for request in requests:
+        with suppress(Exception):  # the others must be withdrawn too
+            request.withdrawn("The server that asked has stopped.")
 
 
 def _as_int(number: object) -> int:

@@ -28,6 +28,9 @@ class Lines:
     def progress(self):
         return 0.0
 
+    def close(self, grace):
+        pass
+
 
 class Call(PendingRequest):
     """A request that writes down its progress."""
@@ -105,6 +108,17 @@ def test_a_server_that_goes_withdraws_what_it_asked(lines, asked):
     assert reasons == ["The server that asked has stopped."] * 2
     asked[0].answer(ANSWER)
     assert lines.sent == []  # the next start of the server has ids of its own
+
+
+def test_a_server_that_is_ended_since_it_is_idle_withdraws_what_it_asked(connection, lines, asked):
+    lines.hear(roots(7))
+    reasons = []
+    asked[0].withdrawn = reasons.append
+    assert connection.rest(0.0, 0.0)
+    assert reasons == ["The server that asked has stopped."]
+    asked[0].answer(ANSWER)
+    lines.hear(roots(8))  # on its way by then
+    assert lines.sent == [] and len(asked) == 1
 
 
 @pytest.mark.usefixtures("connection")
