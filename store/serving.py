@@ -134,13 +134,14 @@ def entries_of(db: apsw.Connection, profile: str) -> dict[str, list[str]]:
     """Servers that the one entry of each host's file reaches for a profile, by the file's newest
     write that was not taken back."""
     sql = (
-        "SELECT file, mode, profile, detail, max(id) FROM exports"
-        " WHERE undone_at = 0 AND mode != 'hook' GROUP BY file"
+        "SELECT file, detail FROM exports WHERE id IN (SELECT max(id) FROM exports"
+        " WHERE undone_at = 0 AND mode != 'hook' GROUP BY file)"
+        " AND mode = 'through' AND profile = ?"
     )
     entries: dict[str, list[str]] = {}
-    for file, mode, named, detail, _ in db.execute(sql):
-        behind = (_object(detail) or {}).get("behind") if mode == "through" else None
-        if named == profile and isinstance(behind, list):
+    for file, detail in db.execute(sql, (profile,)):
+        behind = (_object(detail) or {}).get("behind")
+        if isinstance(behind, list):
             entries[file] = [str(name) for name in behind]
     return entries
 

@@ -88,40 +88,41 @@ class ProfileView:
     def _load(self, db: apsw.Connection) -> None:
         try:
             self._follow_file(db)
-            record = serving.profile(db, self.profile_name)
-            if record is None:
-                raise UnavailableError(
-                    f"Toolcrib has no profile called {self.profile_name}."
-                    " Export the host's file again."
-                )
-            self.profile_id, settings = record
-            if settings is None:
-                raise UnavailableError(
-                    f"What is stored of the profile {self.profile_name} is damaged."
-                    " Run: toolcrib doctor --repair"
-                )
-            self.settings = settings
             if self._rules is not None:
                 self._rules.look()
-                self.settings = self._rules.settings(self.settings)
-            chosen = self.settings.get("servers")
-            reached = self._reached(db)
-            rows = serving.server_rows(db)
-            self.servers = {
-                row.name: row
-                for row in rows
-                if (chosen is None or row.name in chosen) and (reached is None or row.id in reached)
-            }
-            self.dropped = self._no_more(db, rows, reached or set())
-            self._version, self._state = data_version(db), self._state_of(db)
+            with db:  # one moment of the store: what changes meanwhile is seen at the next look
+                self._read(db)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
         # not cleared: another thread may be putting an older value into the one that it holds
         self._cache, self._tokens = {}, {}
         self.generation += 1
 
-    def _state_of(self, db: apsw.Connection) -> tuple[object, ...]:
-        return (*serving.state(db, self.profile_id), self._reached(db))
+    def _read(self, db: apsw.Connection) -> None:
+        record = serving.profile(db, self.profile_name)
+        if record is None:
+            raise UnavailableError(
+                f"Toolcrib has no profile called {self.profile_name}. Export the host's file again."
+            )
+        self.profile_id, settings = record
+        if settings is None:
+            raise UnavailableError(
+                f"What is stored of the profile {self.profile_name} is damaged."
+                " Run: toolcrib doctor --repair"
+            )
+        self.settings = settings
+        if self._rules is not None:
+            self.settings = self._rules.settings(self.settings)
+        chosen = self.settings.get("servers")
+        reached, rows = self._reached(db), serving.server_rows(db)
+        self.servers = {
+            row.name: row
+            for row in rows
+            if (chosen is None or row.name in chosen) and (reached is None or row.id in reached)
+        }
+        self.dropped = self._no_more(db, rows, reached or set())
+        self._version = data_version(db)
+        self._state = (*serving.state(db, self.profile_id), reached)
 
     def _reached(self, db: apsw.Connection) -> set[int] | None:
         """Ids of the servers that may be served: the host's file may be written while it runs.
@@ -180,7 +181,8 @@ class ProfileView:
                 if version == self._version and not narrowed:
                     return False
                 self._version = version
-                if self._state_of(db) == self._state and not narrowed:
+                state = (*serving.state(db, self.profile_id), self._reached(db))
+                if state == self._state and not narrowed:
                     return False
                 self._load(db)
             except (apsw.Error, UnavailableError):
