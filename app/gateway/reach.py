@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from app.core.errors import ToolcribError
 from app.hosts.launch import LaunchSpec
+from app.market.guards import own_url_problem
 from app.system.processes import Tree, prepare, running, start, stop
 from app.system.threads import start_thread
 from store.typed import TYPE_CHECKING
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from typing import IO
 
 USAGE = "usage: toolcrib-gateway reach http|sse URL -- COMMAND ARGS...\n"
-OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _STARTS = 120.0  # seconds until it listens; it may be downloaded first
 _POLL = 0.1
 _GRACE = 2.0  # seconds that the command has to end
@@ -34,7 +34,10 @@ def run(words: "Sequence[str]") -> None:
         raise SystemExit(USAGE)
     transport, url, command = words[0], words[1], words[3:]
     try:
-        host, port = own_address(url)
+        if problem := own_url_problem(url):
+            raise ToolcribError(problem, "It is not started.")
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 0
         if _answers(host, port):
             raise ToolcribError(f"Port {port} is used by another program.", "End that one first.")
         # an address that many servers read, so that none listens to the whole network
@@ -52,18 +55,6 @@ def run(words: "Sequence[str]") -> None:
                 thread.join(_GRACE)
     except ToolcribError as error:
         raise SystemExit(f"{error.title} {error.hint}".strip()) from error
-
-
-def own_address(url: str) -> tuple[str, int]:
-    """Host and port of a URL of this machine; ToolcribError for any other."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        host, port = "", None
-    if host not in OWN_HOSTS or parts.scheme != "http" or port is None:
-        raise ToolcribError("Its URL is none of this machine with a port.", "It is not started.")
-    return host, port
 
 
 def _answers(host: str, port: int) -> bool:

@@ -20,6 +20,7 @@ import raw_host
 from app.cli.main import run
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.gateway.reach import run as reach
 from app.hosts.display import launch_text
 from app.hosts.entries import gateway_of
 from app.hosts.launch import LaunchSpec
@@ -143,6 +144,12 @@ def test_what_cannot_be_kept_to_this_machine_is_refused(why: str) -> None:
     with pytest.raises(ToolcribError, match="is no address of this machine"):
         entry = listed(url="http://localhost:{port}@evil.example:1/mcp")
         launch_of(entry, choices(entry)[0], {"port": "1", "PORT_KEY": SECRET})
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1", "10.0.0.1:1", "me@127.0.0.1:1", "127.0.0.1:1/\\x"])
+def test_a_line_in_a_hosts_file_reaches_no_other_address_either(place: str) -> None:
+    with pytest.raises(SystemExit, match=r"is no address of this machine .* It is not started\."):
+        reach(["http", f"http://{place}/mcp", "--", sys.executable, "-c", ""])
 
 
 STARTED = "npx -y port@1.0.0 --port"
