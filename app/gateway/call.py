@@ -62,14 +62,13 @@ class Call(HostRequest):
         text: str = "",
         held: str = "",
         check: Callable[[], Json | None] | None = None,
-        unlisted: str | None = None,
     ) -> None:
         """`line` and `message` are what the server gets.
 
-        `text` is the tool's stored JSON, "" where none is; `held` the kind of reason for which it
-        is kept from hosts, where a person may still say yes to the call. `check` is asked once the
-        server's present list is known and gives the answer to a call that is refused; None sends
-        any call. `unlisted`: the tool's name where the store has none; its list is read for it.
+        `text` is the tool's stored JSON, "" where none is: the list is read again that lacks it.
+        `held` is the kind of reason for which it is kept from hosts, where a person may still say
+        yes to the call. `check` is asked once the server's present list is known and gives the
+        answer to a call that is refused; None sends any call.
         """
         super().__init__(upstream, line, message)
         params = params_of(message)
@@ -80,7 +79,7 @@ class Call(HostRequest):
         self._context = context
         self._conversation = conversation
         self._check = check
-        self._unlisted = unlisted
+        self._unlisted = name if not text and isinstance(name, str) else None
         self._flow = context.outgoing.look(upstream.name, text, name, arguments)
         self._hold = context.approvals.hold(self.tool_id, text, arguments, held)
         self._began = time.perf_counter()

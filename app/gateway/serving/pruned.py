@@ -273,7 +273,6 @@ class Pruned(ServingMode):
             text=text,
             held=held,
             check=None if row is None else partial(self._refusal_of, row, message, text, held),
-            unlisted=name if tool is None and isinstance(name, str) else None,
         )
         self.context.forwarder.send(call)
 
