@@ -128,8 +128,8 @@ class Connection:
             if waiting or self._has_tasks or self._clock() - self._used_at < seconds:
                 return False
             self._pending, self.gone = {}, RESTED
-            asked, self._server_requests = self._server_requests, {}
-        _withdraw(asked.values())
+            questions, self._server_requests = self._server_requests, {}
+        _withdraw(questions.values())
         start_thread(self.channel.close, grace)
         return True
 
@@ -341,8 +341,8 @@ class Connection:
                 return
             self.gone = reason
             pending, self._pending = list(self._pending.values()), {}
-            asked, self._server_requests = self._server_requests, {}
-        _withdraw(asked.values())
+            questions, self._server_requests = self._server_requests, {}
+        _withdraw(questions.values())
         self._on_end(self, pending)
 
 
