@@ -178,8 +178,9 @@ def match_tools(catalog: Catalog, patterns: Iterable[str]) -> tuple[CatalogTool,
             if t.tool.tool_id == wide or fnmatchcase(t.tool.tool_id, wide)  # "a/b[1]" is a name too
         ]
         if not hits:
+            verb = "matches" if {"*", "?"} & set(pattern) else "is called"
             raise ToolcribError(
-                f"No tool is called {pattern}.",
+                f"No tool {verb} {pattern}, so nothing was done.",
                 "Names are server/tool; see them with: toolcrib footprint --tools",
             )
         matches.update((t.tool.id, t) for t in hits)

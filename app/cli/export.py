@@ -359,6 +359,11 @@ def _to_paste(made: Plan) -> str:
     return f"To paste into its settings:\n{made.snippet}".rstrip() if made.snippet else ""
 
 
+def _told_once(changes: Sequence[str]) -> list[str]:
+    """Changes without those that the one entry's own line names already."""
+    return [one for one in changes if not one.endswith(": behind toolcrib")] or list(changes)
+
+
 def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     if made.empty and not made.matched and made.mode not in (AS_IS, THROUGH):
         return (
@@ -371,12 +376,12 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     if not done:
         lines += shown_difference(made)
     for file in made.files:
-        lines.append(f"{file.path}: {'; '.join(file.changes)}")
+        lines.append(f"{file.path}: {'; '.join(_told_once(file.changes))}")
     lines.append(
         f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
         f" {made.tools_before} -> {made.tools_after} tools"
         + (f"; {number(made.later)} more on demand" if made.later else "")
-        + (f"; not read: {', '.join(made.unread)}" if made.unread else "")
+        + (f"; not counted: {', '.join(made.unread)}" if made.unread else "")
     )
     if done:
         lines += [f"The old file is kept as {r.backup}" for r in done if r.backup]
@@ -409,12 +414,13 @@ def _difference(diff: DiffFile) -> list[str]:
 def _hosts_text(hosts: list[Json]) -> str:
     if not hosts:
         return "No host was found here. See every known one with: toolcrib hosts --all"
-    rows = [["host", "servers", "tokens ≈", "state", "recommended", "why"]]
+    rows = [["host", "servers", "way", "tokens ≈", "state", "recommended", "why"]]
     for one in hosts:
         count = sum(len(file["servers"]) for file in one["files"]) + len(one["behind"])
         state = one["problem"] or one["state"]
         if one["profile"] not in ("", DEFAULT):
             state = f"{state}, profile {one['profile']}"
         tokens = f"{number(one['tokens'])}{' +on demand' if one['later'] else ''}"
-        rows.append([one["id"], str(count), tokens, state, one["recommended"], one["reason"]])
-    return table(rows, right=frozenset({1, 2}))
+        way = [one["id"], str(count), one["mode"], tokens]
+        rows.append([*way, state, one["recommended"], one["reason"]])
+    return table(rows, right=frozenset({1, 3}))

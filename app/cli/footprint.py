@@ -13,6 +13,7 @@ from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.hosts.facts import host
 from app.policy.expansion import Expansion, expand, read_known
 from app.system.quoting import joined
 from app.tokens.footprint import Footprint, footprint
@@ -60,7 +61,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Compare the tools that are on, of all servers together or as one host's "
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
-        '"tools", "reasons", "expanded" as in footprint}; --suggest adds "moves" [{"kind", '
+        '"tools", "reasons", "expanded" as in footprint, "hosts" [{"id", "verdict", '
+        '"reasons", ...}], none with --host}; --suggest adds "moves" [{"kind", '
         '"title", "tools", "saves", "evidence", "needed", "command"}] and "parts" [{"name", '
         '"servers", "tools", "tokens"}].',
     )
@@ -210,20 +212,22 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         _require_tools(catalog, allow_empty=args.allow_empty)
         size = _chosen(sizes, args.host, allow_empty=args.allow_empty)
     else:
-        catalog, size = read_catalog(ctx, args.profile), None
+        catalog, sizes = _read(ctx, args.profile)
         _require_tools(catalog, allow_empty=args.allow_empty)
+        size = None
     _note_unread(catalog, size, console)
     for one in all_named_twice(catalog.servers):
         if size is None or size.facts.id == one.spare.host:
             console.note("\n".join(_twice_lines(one)))
-    given = {
+    options = {
         "limit": args.budget,
         "warn_percent": args.warn,
         "block_percent": args.block,
         "max_tools": args.max_tools,
     }
+    given = {k: v for k, v in options.items() if v is not None}
     own = size.verdict.budget if size else Budget.from_settings(catalog.settings.budget)
-    budget = own.with_changes(**{k: v for k, v in given.items() if v is not None})
+    budget = own.with_changes(**given)
     cost = footprint(catalog.tools, catalog.encoding)
     tokens, count = (
         (size.sent.tokens, size.sent.count) if size else (cost.shown_tokens, cost.shown_tools)
@@ -238,12 +242,22 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "tools": count,
         "reasons": list(outcome.reasons),
         "expanded": expansion_json(whole),
+        "hosts": [] if size else [_held_against(one, given) for one in sizes],
     }
     if args.suggest:
         value |= _suggestions(ctx, catalog, size, outcome)
     console.result(value, lambda: _check_text(value, whole))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if outcome.word in failing else 0
+
+
+def _held_against(size: "HostSize", given: dict[str, int]) -> Json:
+    """One host's verdict, as `check --host` with the same options gives it."""
+    from app.policy.budget import verdict
+
+    budget = size.verdict.budget.with_changes(**given)
+    outcome = verdict(size.sent.tokens, size.sent.count, budget)
+    return size_json(size) | {"verdict": outcome.word, "reasons": list(outcome.reasons)}
 
 
 def read_catalog(ctx: AppContext, profile: str) -> Catalog:
@@ -267,7 +281,7 @@ def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
     if catalog.tools or allow_empty:
         return
     servers = plural(len(catalog.servers), "server")
-    unread = f" {servers} could not be read yet." if catalog.servers else ""
+    unread = f" Not read yet: {servers}." if catalog.servers else ""
     raise ToolcribError(
         f"No tools have been read, so there is nothing to check.{unread}",
         "Read them first with: toolcrib scan --yes. If an empty result is expected,"
@@ -277,11 +291,11 @@ def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
 
 def _note_unread(catalog: Catalog, size: "HostSize | None", console: Console) -> None:
     """Name the servers whose tools are not in the number, as they were never read."""
-    host = size.facts.id if size else ""
+    of = size.facts.id if size else ""
     unread = [
         server.name
         for server in catalog.servers
-        if not server.read_at and any(not host or e.host == host for e in server.entries)
+        if not server.read_at and any(not of or e.host == of for e in server.entries)
     ]
     if unread:
         count = plural(len(unread), "server")
@@ -349,10 +363,10 @@ def footprint_json(cost: Footprint) -> Json:
 
 
 def _tools(catalog: Catalog, server: str) -> list[dict[str, object]]:
+    own = [t for t in catalog.tools if t.server.name == server]
     return [
         {"name": t.tool.name, "on": t.shown, "tokens": t.cost, "held": sentence(t.held)}
-        for t in catalog.tools
-        if t.server.name == server
+        for t in sorted(own, key=lambda t: -t.cost)
     ]
 
 
@@ -394,12 +408,13 @@ def _tool_row(tool: dict[str, object]) -> list[str]:
 
 
 def _check_text(value: Json, whole: Expansion) -> str:
-    of = f"{value['host']} gets" if value["host"] else "all servers together have"
+    of = f"{host(value['host']).name} gets" if value["host"] else "all servers together have"
     lines = [
         f"{value['verdict']}: {of} {number(value['tokens'])} tokens of {number(value['budget'])}"
     ]
     lines += value["reasons"]
     lines += [whole.sentence] if whole.sentence else []
+    lines += _hosts_lines(value["hosts"])
     for move in value.get("moves", ()):
         mark = "needed" if move["needed"] else "more"
         lines.append(f"  [{mark}] {move['title']}: saves {number(move['saves'])}")
@@ -412,6 +427,18 @@ def _check_text(value: Json, whole: Expansion) -> str:
             lines.append(f"  {part['name']}: {number(part['tokens'])} tokens, {servers}")
         lines.append("Make them with: toolcrib profile split")
     return "\n".join(lines)
+
+
+def _hosts_lines(hosts: Sequence[Json]) -> list[str]:
+    """Hosts whose own verdict is no PASS, as that of all servers does not say it."""
+    lines = [f"{one['name']}: {one['verdict']}. {' '.join(one['reasons'])}" for one in hosts]
+    over = [line for line, one in zip(lines, hosts, strict=True) if one["reasons"]]
+    if over:
+        over.append(
+            "The verdict and the exit code are those of all servers. Of the hosts:"
+            f" toolcrib check --host {WORST}"
+        )
+    return over
 
 
 def _suggestions(

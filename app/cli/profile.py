@@ -18,6 +18,7 @@ from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings, with_settings
+from app.core.text import plural
 from app.export.policy_writing import change_profile
 from app.policy import profiles
 
@@ -131,7 +132,11 @@ def _change(
     names = [t.tool.tool_id for t in picked]
     value = {"changed": names, "state": word, **_summary(after)}
     console.result(
-        value, lambda: f"{len(names)} tools {word}: {number(int(str(value['tokens'])))} tokens ≈"
+        value,
+        lambda: (
+            f"{plural(len(names), 'tool')} {word}. Now {value['on']} of {value['tools']} are on,"
+            f" {number(int(str(value['tokens'])))} tokens ≈"
+        ),
     )
     return 0
 

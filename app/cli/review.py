@@ -9,6 +9,7 @@ from app.catalog.server_findings import findings_of
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
+from app.core.text import plural
 from app.safety.hidden import spelled_out
 from app.safety.notices import SERVER_TEXT, notices
 from app.safety.review import Difference, differences, hold
@@ -106,7 +107,7 @@ def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         with transaction(db):
             trust_tools(db, [t.tool.id for t in picked], ctx.clock())
         names = _names(catalog, servers) + [t.tool.tool_id for t in picked]
-    console.result({"trusted": names}, lambda: f"{len(names)} tools trusted.")
+    console.result({"trusted": names}, lambda: f"{plural(len(names), 'tool')} trusted.")
     return 0
 
 
@@ -118,7 +119,7 @@ def run_hold(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         for row in picked:
             hold(db, row.tool.id, row.tool.hash, ctx.clock())
     names = [t.tool.tool_id for t in picked]
-    console.result({"held": names}, lambda: f"{len(names)} tools held back.")
+    console.result({"held": names}, lambda: f"{plural(len(names), 'tool')} held back.")
     return 0
 
 

@@ -7,6 +7,7 @@ import os
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.core.text import plural
 from app.gateway.backend.client import request
@@ -39,6 +40,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Route one query: by the backend's warm encoder, else by one of our own."""
+    if not args.query.strip():
+        raise ToolcribError(
+            "The query is empty.",
+            'Type what you would ask a model, like: toolcrib route "open a pull request"',
+        )
     ranked = _of_backend(args)
     if ranked is None:
         from app.cli.ranking import rank

@@ -100,7 +100,9 @@ def _store(ctx: AppContext) -> Iterator[Result]:
 def _looked_through(db: apsw.Connection) -> Iterator[Result]:
     report = [row[0] for row in db.execute("PRAGMA quick_check(3)")]
     if report != ["ok"]:
-        yield Result("store", f"damaged: {'; '.join(report)}", BAD, REPAIR)
+        parts = [part for row in report for part in str(row).splitlines()]
+        damage = "; ".join(part for part in parts if not part.startswith("***"))
+        yield Result("store", f"damaged: {damage}", BAD, REPAIR)
         return
     if missing := missing_tables(db):
         yield Result("store", f"without its table {', '.join(missing)}", BAD, REPAIR)

@@ -273,7 +273,7 @@ def _plan(
     now: Catalog,
 ) -> Plan:
     targets = find_targets(places, empty.host, empty.mode, history)
-    bases = [base_of(history, one.path, one.current, one.kind.format) for one in targets]
+    bases = [_base(history, one) for one in targets]
     readings = tuple(
         base_reading(target, base.data)
         for target, base in zip(targets, bases, strict=True)
@@ -314,6 +314,13 @@ def _plan(
         widened=not before.narrowed,
     )
     return _described(result, places, changes, sent.sent.tools)
+
+
+def _base(history: Sequence[ExportRecord], target: Target) -> Base:
+    try:
+        return base_of(history, target.path, target.current, target.kind.format)
+    except ToolcribError as error:
+        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
 
 
 def _readings(

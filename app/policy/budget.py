@@ -74,8 +74,9 @@ class Verdict:
 
     @property
     def why_tools(self) -> str:
-        """Reason that the number of tools is no PASS, "" where it is one."""
-        return _of_tools(self.tools, self.budget)[1]
+        """Reason that the number of tools makes the verdict, "" where tokens or nothing do."""
+        word, reason = _of_tools(self.tools, self.budget)
+        return reason if word == self.word else ""
 
     @property
     def refuses(self) -> bool:

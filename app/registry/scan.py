@@ -46,7 +46,7 @@ class ServerStatus:
     @property
     def text(self) -> str:
         """The status as people read it."""
-        return f"read {self.tools} tools" if self.status == "read" else self.status
+        return f"read {plural(self.tools, 'tool')}" if self.status == "read" else self.status
 
 
 OnStatus = Callable[[ServerStatus], None]

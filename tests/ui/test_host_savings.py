@@ -84,6 +84,7 @@ def test_a_warning_about_the_number_of_tools_says_so(window, qtbot):
     assert (judged.word, judged.why_tools) == (BLOCK, "42 tools are 2 over the cap of 40.")
     assert verdict(100, 39, Budget(max_tools=40)).word == WARN
     assert verdict(100, 3, Budget(max_tools=40)).why_tools == ""
+    assert verdict(99_000, 39, Budget(max_tools=40)).why_tools == ""  # tokens make it BLOCK
     size = window.services.hosts.size
     db = window.services.ctx.open_store()
     change_settings(db, "default", {"budget.max_tools": size.sent.count})

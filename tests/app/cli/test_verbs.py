@@ -1,6 +1,7 @@
 """Every verb's JSON keeps the shape that its help promises, and refusals are sentences."""
 
 import json
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from app.core.context import AppContext
 from app.hosts.facts import load_hosts
 from store import tools
 from store.connection import transaction
-from store.records import NewTool
+from store.records import NewTool, TokenCount
 
 Add = Callable[..., int]
 Verb = Callable[..., Any]
@@ -168,7 +169,7 @@ def test_a_check_after_servers_that_failed_is_no_pass(
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
     add_server("broken")
     assert run(["check", "--budget", "1000"]) == 1
-    assert "1 server could not be read yet." in capsys.readouterr().err
+    assert "Not read yet: 1 server." in capsys.readouterr().err
     add_server("files", "read_file")
     with transaction(db):
         db.execute("UPDATE servers SET read_at = 1 WHERE name = 'files'")
@@ -438,3 +439,71 @@ def test_a_name_that_no_server_can_have_is_refused(verb: Verb, capsys: Any) -> N
 def test_a_name_that_a_host_has_already_is_said(verb: Verb, capsys: Any) -> None:
     assert run(["add", "github", "--", "run-clock"]) == 0
     assert "It is called github-2 here." in capsys.readouterr().out
+
+
+def test_a_check_of_all_servers_names_the_hosts_that_are_over_their_own_limits(
+    verb: Verb, add_server: Add, db: apsw.Connection, capsys: Any
+) -> None:
+    add_server("many", *(f"tool_{number}" for number in range(60)))
+    with transaction(db):
+        db.execute("UPDATE entries SET file = (SELECT min(file) FROM entries), host = 'cursor'")
+    (home := Path(os.environ["HOME"]) / ".cursor/mcp.json").write_text(
+        json.dumps({"mcpServers": BOTH | {"many": {"command": "many"}}})
+    )
+    assert home.is_file()
+    assert run(["check", "--budget", "50000"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("PASS: all servers together have ")
+    assert "Cursor: BLOCK. 63 tools are 23 over the cap of 40." in told
+    assert "exit code are those of all servers. Of the hosts: toolcrib check --host worst" in told
+    (one,) = verb("check", "--budget", "50000")["hosts"]
+    assert (one["id"], one["verdict"]) == ("cursor", "BLOCK")
+    assert run(["check", "--host", "worst", "--budget", "50000"]) == 4
+    assert capsys.readouterr().out.startswith("BLOCK: Cursor gets ")
+    assert run(["check", "--budget", "50000", "--max-tools", "100"]) == 0
+    assert "Cursor" not in capsys.readouterr().out
+
+
+def test_tools_are_listed_by_their_tokens_and_a_change_says_how_many_are_left(
+    verb: Verb, db: apsw.Connection, capsys: Any
+) -> None:
+    (last,) = [one.id for one in tools.tools(db) if one.name == "list_issues"]
+    with transaction(db):
+        tools.save_token_counts(db, [TokenCount(last, "o200k_base", 10, 40, 50, 0, 0, 300)])
+    assert run(["footprint", "--tools"]) == 0
+    lines = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    assert lines[:2] == ["list_issues", "create_issue"]
+    assert run(["profile", "off", "github/list_issues"]) == 0
+    assert capsys.readouterr().out.startswith("1 tool off. Now 1 of 3 are on, 100 tokens")
+    assert run(["profile", "off", "github", "notion/*"]) == 1
+    assert "No tool matches notion/*, so nothing was done." in capsys.readouterr().err
+    assert verb("profile", "list")["profiles"][0]["on"] == 1
+    assert run(["trust", "github/list_issues"]) == 0
+    assert capsys.readouterr().out == "1 tool trusted.\n"
+
+
+@pytest.mark.parametrize("query", ["", "  "])
+def test_an_empty_query_is_refused(verb: Verb, query: str, capsys: Any) -> None:
+    assert run(["route", query]) == 1
+    assert "The query is empty." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["profile", "team", "server", "backend", "labels"])
+def test_a_verb_without_its_part_lists_them(group: str, capsys: Any) -> None:
+    assert run([group]) == 2
+    told = capsys.readouterr().err
+    assert f"toolcrib {group}: the following arguments are required: " in told
+    assert "options:" in told and len(told.splitlines()) > 10
+
+
+def test_hosts_names_the_way_that_each_has_now_and_a_broken_file_is_named(
+    verb: Verb, capsys: Any
+) -> None:
+    assert run(["hosts"]) == 0
+    head, cursor = capsys.readouterr().out.splitlines()[:2]
+    assert head.split()[2] == "way" and cursor.split()[2] == "as-is"
+    verb("export", "cursor", "--mode", "through")
+    file = Path(os.environ["HOME"]) / ".cursor/mcp.json"
+    file.write_text("{ nothing")
+    assert run(["export", "cursor", "--mode", "pruned"]) == 1
+    assert f"{file}: The file is not valid JSON" in capsys.readouterr().err
