@@ -12,6 +12,7 @@ from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
+from app.core.text import plural
 from app.gateway.backend.host_model import host_model
 from app.gateway.backend.rendezvous import Place
 from app.indexing import request_writer
@@ -264,11 +265,11 @@ def _as_json(written: request_writer.WriterResult) -> dict[str, object]:
 
 
 def _as_text(written: request_writer.WriterResult, had: int, held: int) -> str:
-    lines = [f"{written.requests:,} requests for {written.tools:,} tools."]
+    lines = [f"{plural(written.requests, 'request')} for {plural(written.tools, 'tool')}."]
     if had:
-        lines.append(f"{had:,} tools had some from a model already.")
+        lines.append(f"{plural(had, 'tool')} had some from a model already.")
     if held:
-        lines.append(f"{held:,} tools are held back, nothing of them was sent: toolcrib review")
+        lines.append(f"Nothing was sent of {plural(held, 'tool')} held back: toolcrib review")
     lines += [f"Refused: {tool}: {one.problem}" for tool, one in written.refused]
     if written.unanswered:
         lines.append(f"No usable answer for: {', '.join(written.unanswered)}")

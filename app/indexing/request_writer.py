@@ -11,7 +11,14 @@ from app.core.settings import Settings
 from app.core.text import plural
 from app.indexing import requests as editing
 from app.indexing.summaries import encode
-from app.ranking.rewrite import BATCH, Model, model_of, question, read_answer
+from app.ranking.rewrite import (
+    BATCH,
+    AnswerStoppedError,
+    Model,
+    model_of,
+    question,
+    read_answer,
+)
 from store import requests
 from store.records import ToolRecord
 
@@ -137,11 +144,15 @@ def write_requests(
     """
     written = WriterResult()
     for start in range(0, len(tools), BATCH):
-        if not keep_going():
+        batch = tools[start : start + BATCH]
+        try:
+            if not keep_going():
+                raise AnswerStoppedError
+            answer = model.answer(question(batch), lambda: not keep_going())
+        except AnswerStoppedError:
             written.stopped = True
             break
-        batch = tools[start : start + BATCH]
-        answers = read_answer(model.answer(question(batch)), len(batch))
+        answers = read_answer(answer, len(batch))
         for tool, texts in zip(batch, answers, strict=True):
             _keep(db, tool, texts, written)
         progress(start + len(batch))

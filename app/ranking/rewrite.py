@@ -1,12 +1,10 @@
 """Requests written by a model of the user's own choice: an endpoint, or a host's command line."""
 
-import http.client
 import json
 import subprocess
 import tempfile
-import urllib.error
-import urllib.request
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,10 +13,12 @@ from app.core.logs import redact
 from app.core.text import plural
 from app.hosts.launch import inherited_secrets
 from app.secrets.credentials import mask
+from app.system import processes
 from app.system.commands import child_environment, find_command
 from store.records import ToolRecord
 
-SECONDS = 120
+SECONDS = 120.0  # for one answer
+LOOK = 0.25  # seconds between looks at a stop
 BATCH = 10  # tools asked for at once
 _LARGEST_ANSWER = 1_000_000
 _LARGEST_ERROR = 50_000  # bytes that are looked through for the key before the rest is cut
@@ -42,6 +42,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class AnswerStoppedError(Exception):
+    """The caller gave up before the model answered."""
+
+
 class Model(Protocol):
     """Whatever answers a text with a text."""
 
@@ -50,8 +54,11 @@ class Model(Protocol):
         """Destination of the text, as a user reads it before it is sent."""
         ...
 
-    def answer(self, text: str) -> str:
-        """The model's answer; raises ToolcribError when it cannot be used at all."""
+    def answer(self, text: str, cancelled: Callable[[], bool] = lambda: False) -> str:
+        """The model's answer; raises ToolcribError when it cannot be used at all.
+
+        Raises AnswerStoppedError soon after `cancelled` says so.
+        """
         ...
 
 
@@ -68,14 +75,14 @@ class Endpoint:
         """The address and the model."""
         return f"{self.url} (model {self.model})"
 
-    def answer(self, text: str) -> str:
+    def answer(self, text: str, cancelled: Callable[[], bool] = lambda: False) -> str:
         """Answer of the model to one message."""
         body = {
             "model": self.model,
             "temperature": 0,
             "messages": [{"role": "user", "content": text}],
         }
-        answer = _post(f"{self.url.rstrip('/')}/chat/completions", body, self.key)
+        answer = _post(f"{self.url.rstrip('/')}/chat/completions", body, self.key, cancelled)
         try:
             content = answer["choices"][0]["message"]["content"]  # type: ignore[index]
         except (KeyError, IndexError, TypeError) as error:
@@ -99,31 +106,40 @@ class CommandLine:
         line = " ".join([self.name, *COMMANDS[self.name][:1]])
         return f"`{line}` on this machine, which sends it to the provider it is signed in to"
 
-    def answer(self, text: str) -> str:
-        """Output of the command."""
-        env = child_environment(self.environ, {})
-        command = [find_command(self.name, env), *COMMANDS[self.name]]
+    def answer(self, text: str, cancelled: Callable[[], bool] = lambda: False) -> str:
+        """Output of the command, which is ended with all that it started."""
+        arguments = COMMANDS[self.name]
         with tempfile.TemporaryDirectory(prefix="toolcrib-") as folder:
-            try:
-                done = subprocess.run(
-                    command,
-                    input=text.encode(),
-                    capture_output=True,
-                    cwd=folder,
-                    env=env,
-                    timeout=SECONDS,
-                    check=False,
-                )
-            except (OSError, subprocess.TimeoutExpired) as error:
-                raise ToolcribError(
-                    f"{self.name} did not answer: {type(error).__name__}.",
-                    "Try it in a terminal first.",
-                ) from error
-        if done.returncode:
-            printed = done.stderr[-_LARGEST_ERROR:].decode("utf-8", "replace")
-            message = redact(printed, inherited_secrets(env)).strip()[-_LONGEST_MESSAGE:]
+            prepared = processes.prepare(self.name, arguments, cwd=folder, environ=self.environ)
+            process, tree = processes.start_for_one_answer(prepared)
+            with process:  # its pipes are closed at the end
+                try:
+                    output, errors = self._output(process, text, cancelled)
+                finally:
+                    processes.stop([tree], grace=0)
+        if process.returncode:
+            printed = errors[-_LARGEST_ERROR:].decode("utf-8", "replace")
+            message = redact(printed, inherited_secrets(prepared.env)).strip()[-_LONGEST_MESSAGE:]
             raise ToolcribError(f"{self.name} failed: {message}", "Try it in a terminal first.")
-        return done.stdout[:_LARGEST_ANSWER].decode("utf-8", "replace")
+        return output[:_LARGEST_ANSWER].decode("utf-8", "replace")
+
+    def _output(
+        self, process: "subprocess.Popen[bytes]", text: str, cancelled: Callable[[], bool]
+    ) -> tuple[bytes, bytes]:
+        rest: bytes | None = text.encode()
+        until = time.monotonic() + SECONDS
+        while True:
+            try:
+                return process.communicate(rest, timeout=LOOK)
+            except subprocess.TimeoutExpired:
+                rest = None  # it has been taken
+            if cancelled():
+                raise AnswerStoppedError
+            if time.monotonic() > until:
+                raise ToolcribError(
+                    f"{self.name} did not answer within {SECONDS:.0f} seconds.",
+                    "Try it in a terminal first.",
+                )
 
 
 def commands_here(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -201,32 +217,56 @@ def what_is_sent(tools: Sequence[ToolRecord], place: str) -> str:
     )
 
 
-def _post(url: str, body: object, key: str) -> object:
+def _post(url: str, body: object, key: str, cancelled: Callable[[], bool]) -> object:
+    import asyncio  # with httpx2 a third of a second that other verbs spare
+
+    import httpx2
+
     place = redact(mask(url), [key])  # a key may be part of it, or be given instead of it
     if not url.startswith(("http://", "https://")):
         raise ToolcribError(f"{place} is no URL.", "It starts with http:// or https://.")
-    headers = {"Content-Type": "application/json"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
     try:
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
-            return json.loads(answer.read(_LARGEST_ANSWER))
-    except urllib.error.HTTPError as error:
-        text = redact(error.read(_LARGEST_ERROR).decode("utf-8", "replace"), [key])
-        message = f"{error.code} {text[:_LONGEST_MESSAGE]}".strip()
+        status, data = asyncio.run(_posted(url, body, key, cancelled))
+        if status < httpx2.codes.MULTIPLE_CHOICES:
+            return json.loads(data[:_LARGEST_ANSWER])
+    except (OSError, ValueError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+        reason = redact(mask(str(error) or type(error).__name__), [key])
         raise ToolcribError(
-            f"The endpoint refused: {message}", "Check the model's name and the key."
-        ) from None  # the error holds the request, and with it the key
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise ToolcribError(
-            f"The endpoint {place} cannot be used: {redact(mask(str(error)), [key])}",
+            f"The endpoint {place} cannot be used: {reason}",
             "Check that it runs and speaks the OpenAI protocol.",
-        ) from error
+        ) from None  # the error may hold the request, and with it the key
+    text = redact(data[:_LARGEST_ERROR].decode("utf-8", "replace"), [key])
+    message = f"{status} {text[:_LONGEST_MESSAGE]}".strip()
+    raise ToolcribError(f"The endpoint refused: {message}", "Check the model's name and the key.")
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: the texts and the key go to the user's address and nowhere else."""
+async def _posted(
+    url: str, body: object, key: str, cancelled: Callable[[], bool]
+) -> tuple[int, bytes]:
+    """Status and body of the answer. No redirection is followed: the texts and the key go to the
+    user's address and nowhere else."""
+    import asyncio
 
-    def redirect_request(self, *_: object) -> None:
-        """None: the answer that redirects is the endpoint's refusal."""
+    import httpx2
+
+    async def send() -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        async with (
+            httpx2.AsyncClient(timeout=SECONDS) as client,
+            client.stream("POST", url, json=body, headers=headers) as response,
+        ):
+            data = b""
+            async for piece in response.aiter_bytes():
+                data += piece
+                if len(data) > _LARGEST_ANSWER:
+                    break
+            return response.status_code, data
+
+    task = asyncio.ensure_future(send())
+    until = time.monotonic() + SECONDS
+    while not (await asyncio.wait([task], timeout=LOOK))[0]:
+        if cancelled():
+            raise AnswerStoppedError
+        if time.monotonic() > until:
+            raise TimeoutError(f"no answer within {SECONDS:.0f} seconds")
+    return task.result()

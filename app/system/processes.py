@@ -94,9 +94,28 @@ def start(
     prepared: PreparedCommand, *, bufsize: int = -1
 ) -> tuple["subprocess.Popen[bytes]", Tree]:
     """Start the child with pipes on all three streams; raises ToolcribError when it cannot."""
+    process = _popen(prepared, bufsize)
+    watcher = Watcher(process, prepared.mark)
+
+    def close_stdin() -> None:
+        watcher.close_stdin()
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+
+    return process, Tree(process.pid, prepared.mark, process.poll, close_stdin, watcher.end)
+
+
+def start_for_one_answer(prepared: PreparedCommand) -> tuple["subprocess.Popen[bytes]", Tree]:
+    """Start a child that ends with its input; nothing else holds the pipe of that."""
+    process = _popen(prepared, -1)
+    return process, Tree(process.pid, prepared.mark, process.poll, lambda: None, lambda: None)
+
+
+def _popen(prepared: PreparedCommand, bufsize: int) -> "subprocess.Popen[bytes]":
     become_subreaper()
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             started_as(prepared.argv),
             env=prepared.env,
             cwd=prepared.cwd,
@@ -108,15 +127,6 @@ def start(
         )
     except (OSError, ValueError) as error:
         raise start_error(prepared, error) from error
-    watcher = Watcher(process, prepared.mark)
-
-    def close_stdin() -> None:
-        watcher.close_stdin()
-        if process.stdin is not None:
-            with suppress(OSError):
-                process.stdin.close()
-
-    return process, Tree(process.pid, prepared.mark, process.poll, close_stdin, watcher.end)
 
 
 def started_as(argv: Sequence[str], *, windows: bool = _WINDOWS) -> Sequence[str] | str:

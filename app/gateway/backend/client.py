@@ -4,6 +4,7 @@ A hook imports this at each prompt: what only others need is imported where it i
 """
 
 import _socket
+from typing import TYPE_CHECKING
 
 from app.gateway.backend.rendezvous import (
     CONTROL,
@@ -16,14 +17,25 @@ from app.gateway.backend.rendezvous import (
 )
 from store.typed import Json
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SECONDS = 10.0
 
 
-def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None:
-    """The backend's answer, None where no backend runs or it hung up, before its end too."""
+def request(
+    place: Place,
+    *words: str,
+    seconds: float = _SECONDS,
+    has_answered: "Callable[[_socket.socket], bool] | None" = None,
+) -> Json | None:
+    """The backend's answer, None where no backend runs or it hung up, before its end too.
+
+    `has_answered` waits for one that takes its time; the answer is None where it returns False.
+    """
     import json
 
-    body = exchange(place, *words, seconds=seconds)
+    body = exchange(place, *words, seconds=seconds, has_answered=has_answered)
     try:
         value = json.loads(body or b"null")
     except ValueError:
@@ -31,7 +43,12 @@ def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None
     return value if isinstance(value, dict) else None
 
 
-def exchange(place: Place, *words: str, seconds: float = _SECONDS) -> bytes | None:
+def exchange(
+    place: Place,
+    *words: str,
+    seconds: float = _SECONDS,
+    has_answered: "Callable[[_socket.socket], bool] | None" = None,
+) -> bytes | None:
     """The backend's answer as JSON text, None where no backend runs or it hung up."""
     token = read_token(place) if supported() else ""
     link = connect(place) if token else None
@@ -40,6 +57,8 @@ def exchange(place: Place, *words: str, seconds: float = _SECONDS) -> bytes | No
     try:
         link.settimeout(seconds)
         link.sendall(hello(place.build, token, CONTROL, words))
+        if has_answered is not None and not has_answered(link):
+            return None
         status, _, body = _whole(link).partition(b"\n")
     except OSError:
         return None

@@ -1,12 +1,19 @@
 """A connected host's model, asked through the backend (sampling)."""
 
 import json
+import select
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.core.errors import ToolcribError
 from app.gateway.backend.client import request
 from app.gateway.backend.overview import host_of
 from app.gateway.backend.rendezvous import STATUS, Place
+
+if TYPE_CHECKING:
+    import _socket
 
 SAMPLE = "sample"  # what the backend is asked: a prompt for one session's host
 SECONDS = 120.0  # that a host has, its user's consent included
@@ -27,12 +34,24 @@ class HostModel:
         """The host."""
         return f"{self.host}, whose own model answers; it may ask you first"
 
-    def answer(self, text: str) -> str:
+    def answer(self, text: str, cancelled: Callable[[], bool] = lambda: False) -> str:
         """The model's answer; ToolcribError where the host gives none."""
+        # not for the backend, which imports this module's numbers
+        from app.ranking.rewrite import LOOK, AnswerStoppedError
+
         fields = {"session": self.session, "text": text, "seconds": self.seconds}
-        answer = request(
-            self.backend, SAMPLE, json.dumps(fields), seconds=self.seconds + _GRACE
-        ) or {"why": "The backend has ended."}
+        until = time.monotonic() + self.seconds + _GRACE
+
+        def has_answered(link: "_socket.socket") -> bool:
+            while not select.select([link], [], [], LOOK)[0]:
+                if cancelled():  # the backend sees the end of the link, and withdraws the prompt
+                    raise AnswerStoppedError
+                if time.monotonic() > until:
+                    return False
+            return True
+
+        answer = request(self.backend, SAMPLE, json.dumps(fields), has_answered=has_answered)
+        answer = answer or {"why": "The backend has ended."}
         if "text" not in answer:
             raise ToolcribError(
                 f"{self.host} wrote nothing. {answer.get('why', '')}".rstrip(),

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from app.cli.main import run
@@ -16,7 +17,14 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.indexing.indexer import Indexer
 from app.indexing.request_writer import forget, without_model_requests, write_requests
-from app.ranking.rewrite import BATCH, CommandLine, Endpoint, question, read_answer
+from app.ranking.rewrite import (
+    BATCH,
+    AnswerStoppedError,
+    CommandLine,
+    Endpoint,
+    question,
+    read_answer,
+)
 from store import requests, servers, tools
 from store.connection import transaction
 from store.records import EntryRecord, NewTool, ServerSpec, ToolRecord
@@ -206,6 +214,59 @@ def test_a_catalogue_of_1280_tools_gets_requests_in_one_run_and_after_a_stop_in_
     db.close()
 
 
+def endless(started: threading.Event, over: threading.Event) -> Answer:
+    def answer(_text: str) -> str:
+        started.set()
+        over.wait(60)
+        return ""
+
+    return answer
+
+
+def test_a_stop_ends_the_wait_for_an_endpoint(model: Model) -> None:
+    started, over = threading.Event(), threading.Event()
+    model.answer = endless(started, over)
+    try:
+        with pytest.raises(AnswerStoppedError):
+            end(model).answer("hello", started.is_set)
+    finally:
+        over.set()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for the command")
+def test_a_stop_ends_a_command_with_all_that_it_started(tmp_path: Path) -> None:
+    script, child = tmp_path / "bin" / "claude", tmp_path / "child"
+    script.parent.mkdir()
+    # a child that holds the pipes and no parent any more
+    script.write_text('#!/bin/sh\n(sleep 60 & echo $! > "$LOG")\nsleep 60\n')
+    script.chmod(script.stat().st_mode | stat.S_IEXEC)
+    environ = {**os.environ, "PATH": f"{script.parent}:/usr/bin:/bin", "LOG": str(child)}
+
+    def has_child() -> bool:
+        return child.exists() and bool(child.read_text())
+
+    with pytest.raises(AnswerStoppedError):
+        CommandLine("claude", environ).answer("hello", has_child)
+    assert not psutil.pid_exists(int(child.read_text()))
+
+
+def test_a_stop_keeps_what_was_written_before(ctx: AppContext, model: Model) -> None:
+    fill(ctx, 2 * BATCH)
+    started, over = threading.Event(), threading.Event()
+    stuck = endless(started, over)
+    model.answer = lambda text: (stuck if len(model.asked) > 1 else three_each)(text)
+    db = ctx.open_store()
+    try:
+        written = write_requests(
+            db, tools.tools(db), end(model), keep_going=lambda: not started.is_set()
+        )
+    finally:
+        over.set()
+    assert written.stopped and written.tools == BATCH
+    assert len(without_model_requests(db, tools.tools(db))) == BATCH
+    db.close()
+
+
 def test_nothing_poisoned_comes_back(ctx: AppContext, model: Model) -> None:
     fill(ctx, 2)
     bad = [
@@ -270,7 +331,7 @@ def test_nothing_of_a_held_tool_is_sent(
     assert "t2" in sent and "t1" not in sent
     assert run([*asked, "files/t1"]) == 0
     assert len(model.asked) == 1
-    assert "1 tools are held back, nothing of them was sent" in capsys.readouterr().out
+    assert "Nothing was sent of 1 tool held back" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for the command")

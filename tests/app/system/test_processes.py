@@ -85,13 +85,15 @@ def test_a_child_that_still_works_after_stdin_close_may_finish() -> None:
     process, tree = run(
         """
         import sys, time
+        print(1, flush=True)
         sys.stdin.read()
-        while time.process_time() < 1.5:
+        while time.process_time() < 2.5:
             pass
         sys.exit(4)
         """
     )
-    processes.stop([tree], grace=50, idle=0.5)
+    read_pid(process)
+    processes.stop([tree], grace=50, idle=1.5)
     assert process.returncode == 4
     close(process)
 

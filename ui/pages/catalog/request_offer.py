@@ -157,10 +157,10 @@ class RequestWriting(QObject):
             self._find(lambda lacks: self._write_new([t for t in lacks.tools if t.id in new]))
 
     def stop(self) -> None:
-        """Stop after the answer that is under way."""
+        """Stop; what was written before stays."""
         if self._job is not None:
             self._job.cancel()
-            self._services.show_status("Stopping after the answer under way…")
+            self._services.show_status("Stopping…")
 
     def _find(self, done: Callable[[MissingRequests], None]) -> None:
         if self._job is not None:
