@@ -118,7 +118,7 @@ class Conditions:
                 try:
                     parsed.append(parse_precondition(pattern, text))
                 except ToolcribError as error:
-                    problems.append(f"preconditions of {pattern}: {error.title} {error.hint}")
+                    problems.append(f"preconditions of {pattern}: {error.text}")
                     parsed.append(Precondition(pattern, NEVER, text))
         return cls(tuple(rules), tuple(parsed), tuple(problems))
 

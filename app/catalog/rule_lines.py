@@ -47,4 +47,4 @@ def problem(error: ToolcribError) -> str:
     """The fault in rules that were typed, without the table that they make."""
     if error.hint.startswith(("preconditions", "scopes")):
         return error.hint
-    return f"{error.title} {error.hint}".strip()
+    return error.text

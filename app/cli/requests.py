@@ -188,7 +188,7 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
             ctx, new, model, progress=lambda n: console.progress(f"Requests: {n} of {len(new)}")
         )
     except ToolcribError as error:
-        console.note(f"No requests were written: {error.title} {error.hint}".strip())
+        console.note(f"No requests were written: {error.text}")
         return
     finally:
         console.progress_done()

@@ -8,3 +8,8 @@ class ToolcribError(Exception):
         super().__init__(title)
         self.title = title
         self.hint = hint
+
+    @property
+    def text(self) -> str:
+        """Title and hint in one line."""
+        return f"{self.title} {self.hint}".strip()

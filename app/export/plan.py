@@ -251,7 +251,7 @@ def _checked(names: Sequence[str], catalog: Catalog, empty: Plan) -> tuple[str, 
 
 
 def _sentence(error: ToolcribError) -> str:
-    return f"{error.title} {error.hint}".strip()
+    return error.text
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:

@@ -89,7 +89,7 @@ def hook_state(places: Places, facts: HostFacts) -> HookState:
             return HookState(facts, path, bool(made), made)
         ours = list(hook_places(_tree(data, path), hook))
     except ToolcribError as error:
-        return HookState(facts, path, False, problem=f"{error.title} {error.hint}".strip())
+        return HookState(facts, path, False, problem=error.text)
     form = "" if not ours else MCP if ours[0][1].get("type") == "mcp_tool" else COMMAND
     return HookState(facts, path, bool(ours), form)
 
@@ -215,7 +215,7 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
             try:
                 gone += remove(facts, Path(file), ctx, db)
             except ToolcribError as error:
-                problems.append(f"{error.title} {error.hint}".strip())
+                problems.append(error.text)
     return HookRemoval(tuple(gone), tuple(problems))
 
 

@@ -70,7 +70,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
     try:
         data = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else b""
     except ToolcribError as error:
-        return RulesState(facts, path, False, f"{error.title} {error.hint}".strip())
+        return RulesState(facts, path, False, error.text)
     return RulesState(facts, path, _without_block(data) != data)
 
 

@@ -114,7 +114,7 @@ def file_drift(record: ExportRecord) -> Drift:
     try:
         data = read_bytes(path) if os.path.lexists(path) else None
     except ToolcribError as error:
-        return Drift(record.host, path, record, OUTSIDE, (f"{error.title} {error.hint}",))
+        return Drift(record.host, path, record, OUTSIDE, (error.text,))
     now_hash = hash_bytes(data) if data is not None else ""
     if now_hash == record.after_hash:
         return Drift(record.host, path, record, IN_SYNC)

@@ -257,7 +257,7 @@ def undo_split(ctx: AppContext, db: apsw.Connection, split_id: int | None = None
         try:
             profile_names.forget(db, name)
         except ToolcribError as error:  # a host got it by another write
-            notes.append(f"{error.title} {error.hint}")
+            notes.append(error.text)
         else:
             gone.append(name)
     with transaction(db):

@@ -53,7 +53,7 @@ def follow(db: apsw.Connection, profile: str, *, anew: bool = False) -> ProfileF
         put_policy(db, profile, parse_policy(data, known.path))
         now_used = ProfileFile(known.path, mark)
     except ToolcribError as error:
-        now_used = ProfileFile(known.path, known.hash, f"{error.title} {error.hint}".strip())
+        now_used = ProfileFile(known.path, known.hash, error.text)
     if now_used != known:
         with transaction(db):
             policies.set_profile_file(db, record.id, now_used)

@@ -76,7 +76,7 @@ def read_project_policy(db: apsw.Connection, path: str, at: float) -> ProjectPol
     try:
         policy = parse_policy(data, path)
     except ToolcribError as error:
-        return read(problem=f"{error.title} {error.hint}")
+        return read(problem=error.text)
     return read(policy=policy, text=data.decode("utf-8-sig"))
 
 

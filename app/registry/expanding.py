@@ -100,7 +100,7 @@ def expand_server(
             if asker.waits(_WAIT_SECONDS):
                 break
     except ToolcribError as error:
-        done.problem = f"{error.title} {error.hint}".strip()
+        done.problem = error.text
     finally:
         session.close()
     return done

@@ -148,7 +148,7 @@ class _Attempt:
             on_reading(reading)  # stopping the server may take seconds
             grace = limits.grace_seconds
         except ToolcribError as error:
-            reading = Reading(COULD_NOT_START, f"{error.title} {error.hint}".strip())
+            reading = Reading(COULD_NOT_START, error.text)
         except StoppedError:
             reading = Reading(STOPPED, "You stopped the reading.")
         except HungError as error:

@@ -8,10 +8,8 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialogButtonBox,
     QFileDialog,
-    QHBoxLayout,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,12 +18,13 @@ from app.core.logs import log_tail
 from app.core.safe_write import write_file
 from app.core.server_logs import server_log
 from app.core.text import plural
-from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
+from ui.widgets.boxes import hbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import Choice
-from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 OWN = ""  # the source that is Toolcrib's own log
 _FOLLOW_MS = 1000
@@ -43,11 +42,9 @@ class LogDialog(Dialog):
     """One log at a time: filtered, followed, saved."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Log", name="log")
         self._services = services
         self._lines: list[str] = []
-        self.setObjectName("log")
-        self.setWindowTitle("Log")
         self.resize(900, 560)
         self.source = Choice()
         self.source.setAccessibleName("Log of")
@@ -61,13 +58,13 @@ class LogDialog(Dialog):
         self.follow = QCheckBox("&Follow")
         self.follow.setToolTip("Show new lines as they come")
         self.follow.setChecked(True)
-        self.where = plain_label("", faint=True)
+        self.where = PlainLabel(wrap=True, look="faint")
         self.view = QPlainTextEdit(readOnly=True)
         self.view.setAccessibleName("Log, newest lines last")
         self.view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.view.setTabChangesFocus(True)
         services.theme.dress_fixed(self.view)
-        self.count = plain_label("", faint=True)
+        self.count = PlainLabel(wrap=True, look="faint")
         self._timer = QTimer(self, interval=_FOLLOW_MS)
         self._timer.timeout.connect(self.read)
         self._timer.start()
@@ -75,7 +72,6 @@ class LogDialog(Dialog):
         self.source.currentIndexChanged.connect(lambda _row: self.read())
         self.filter.textChanged.connect(lambda _text: self._show())
         self.follow.toggled.connect(self._set_following)
-        self.finished.connect(self.deleteLater)
 
     @property
     def file(self) -> Path:
@@ -149,25 +145,13 @@ class LogDialog(Dialog):
         self._services.show_status(f"Log written to {path}")
 
     def _lay_out(self) -> None:
-        top, foot = QHBoxLayout(), QHBoxLayout()
-        for row in (top, foot):
-            row.setSpacing(GAP)
-        top.addWidget(self.source)
-        top.addWidget(self.filter, 1)
-        top.addWidget(self.follow)
-        copy, save = QPushButton("Copy"), QPushButton("Save…")
-        copy.clicked.connect(self._copy)
-        save.clicked.connect(self._save)
+        copy = push_button("Copy", self._copy)
+        save = push_button("Save…", self._save)
         buttons = QDialogButtonBox()
         for button in (copy, save):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        foot.addWidget(self.count, 1)
-        foot.addWidget(buttons)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addLayout(top)
-        column.addWidget(self.where)
-        column.addWidget(self.view, 1)
-        column.addLayout(foot)
+        top = hbox(self.source, (self.filter, 1), self.follow)
+        foot = hbox((self.count, 1), buttons)
+        self.lay_out(top, self.where, (self.view, 1), foot)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import QByteArray, QSettings, Signal
-from PySide6.QtWidgets import QCheckBox, QHeaderView, QSplitter, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHeaderView, QSplitter, QTreeView, QWidget
 
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
+from ui.widgets.boxes import vbox
 from ui.widgets.filter_line import FilterLine
 from ui.widgets.message_bar import MessageBar
 from ui.widgets.table_tools import has_tools, tools_of
@@ -28,10 +29,7 @@ class Page(QWidget):
         super().__init__(parent)
         self.services = services
         self.messages = MessageBar(services.theme, self)
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        self.body.setSpacing(MARGIN)
-        self.body.addWidget(self.messages)
+        self.body = vbox(self.messages, inside=self, margins=MARGIN, gap=MARGIN)
 
     def main_view(self) -> QWidget:
         """Widget that gets the focus when the page opens."""

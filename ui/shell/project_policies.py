@@ -8,14 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QDialogButtonBox,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,19 +18,29 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.text import plural, visible
 from app.policy.policy_effect import Effect, effect_on
-from app.policy.project_policy import CHANGED, TRUSTED, ProjectPolicy, known_policies
+from app.policy.project_policy import (
+    CHANGED,
+    TRUSTED,
+    ProjectPolicy,
+    decide,
+    known_policies,
+    put_back,
+)
+from store.records import PolicyTrust
 from ui.look.text import plain_tip, with_tilde
-from ui.look.theme import GAP, MARGIN
 from ui.shell.badges import badge
 from ui.shell.diff_colors import diff_colors
-from ui.shell.policy_steps import PolicyDecision
 from ui.shell.services import Services
+from ui.shell.steps import Step, store_step
+from ui.shell.tasks import Tasks
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import STRETCH, boxed, hbox, splitter, stacked, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.diff_rows import diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _SIZE = (940, 600)
 _MOST_NAMES = 12
@@ -70,16 +75,30 @@ def show_policies(services: Services, parent: QWidget) -> "PoliciesDialog":
     return dialog
 
 
+def decision(tasks: Tasks, policy: ProjectPolicy, at: float, *, yes: bool) -> Step:
+    """One text of a file is trusted or put off."""
+    before: PolicyTrust | None = None  # known to the store thread only
+
+    def choose(db: Db) -> Changes:
+        nonlocal before
+        before = decide(db, policy, at, yes=yes)
+        return Changes(policies=True)
+
+    def go_back(db: Db) -> Changes:
+        if before is not None:
+            put_back(db, policy.path, before, at)
+        return Changes(policies=True)
+
+    return store_step(tasks, f"{'Trust' if yes else 'Put off'} {policy.path}", choose, go_back)
+
+
 class PoliciesDialog(Dialog):
     """Files left, the chosen one right; a decision is one step that can be undone."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Project policies", name="projectPolicies")
         self._services = services
         self._known: Sequence[_Known] = ()
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setObjectName("projectPolicies")
-        self.setWindowTitle("Project policies")
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
         self.list = QListWidget()
@@ -89,24 +108,20 @@ class PoliciesDialog(Dialog):
         self.state = Badge(theme, badge("policy not trusted"))
         self.meaning = PlainLabel(wrap=True)
         self.effect = PlainLabel(wrap=True)
-        self.notes = PlainLabel(wrap=True)
-        self.notes.setProperty("faint", True)
+        self.notes = PlainLabel(wrap=True, look="faint")
         self.text = QPlainTextEdit(readOnly=True)
         self.text.setAccessibleName("Text of the file")
         theme.dress_fixed(self.text)
         self.diff = DiffView(diff_colors(theme.colors))
         self.diff.before.setAccessibleName("Text that you trusted")
         self.diff.after.setAccessibleName("Text now")
-        self.trust, self.later = QPushButton("Trust"), QPushButton("Not now")
-        self.trust.setProperty("primary", True)
+        self.trust = push_button("Trust", lambda: self._decide(yes=True), look="primary")
+        self.later = push_button("Not now", lambda: self._decide(yes=False))
         self.empty = EmptyState(
             theme, icon="shield-alert-outline", text=_NONE, hint=_NONE_HINT, buttons=()
         )
-        self._texts, self._stack = QStackedWidget(), QStackedWidget()
         self._lay_out()
         self.list.currentRowChanged.connect(self._open)
-        self.trust.clicked.connect(lambda: self._decide(yes=True))
-        self.later.clicked.connect(lambda: self._decide(yes=False))
         services.live.loaded.connect(self.refresh)
         services.tasks.changed.connect(self._on_changed)
 
@@ -177,46 +192,19 @@ class PoliciesDialog(Dialog):
             self.trust.setEnabled(False)
             self.later.setEnabled(False)
             at = services.ctx.clock()
-            services.undo.push(PolicyDecision(services.tasks, policy, at, yes=yes))
+            services.undo.push(decision(services.tasks, policy, at, yes=yes))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GAP)
-        buttons.addStretch(1)
-        buttons.addWidget(self.later)
-        buttons.addWidget(self.trust)
-        right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(head)
-        for label in (self.meaning, self.effect, self.notes):
-            column.addWidget(label)
-        self._texts.addWidget(self.text)
-        self._texts.addWidget(self.diff)
-        column.addWidget(self._texts, 1)
-        column.addLayout(buttons)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setHandleWidth(MARGIN)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
-        split.addWidget(right)
-        split.setSizes([240, 700])
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(split)
-        hint = PlainLabel(_HINT, wrap=True)
-        hint.setProperty("faint", True)
+        head = hbox((self.title, 1), (self.state, Qt.AlignmentFlag.AlignTop))
+        buttons = hbox(STRETCH, self.later, self.trust)
+        self._texts = stacked(self.text, self.diff)
+        right = vbox(head, self.meaning, self.effect, self.notes, (self._texts, 1), buttons)
+        split = splitter(Qt.Orientation.Horizontal, self.list, boxed(right), sizes=(240, 700))
+        self._stack = stacked(self.empty, split)
+        hint = PlainLabel(_HINT, wrap=True, look="faint")
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
-        whole = QVBoxLayout(self)
-        whole.setSpacing(MARGIN)
-        whole.addWidget(hint)
-        whole.addWidget(self._stack, 1)
-        whole.addWidget(close)
+        self.lay_out(hint, (self._stack, 1), close)
 
 
 def _name(policy: ProjectPolicy) -> str:

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
+from app.catalog.catalog import CatalogTool
 from app.core.settings import RoutingSettings
 from app.ranking.gates import THETA
 from app.ranking.ranked import RankedTool
-from ui.shell.actions import SettingsCommand
+from ui.shell.actions import Pin, SettingsCommand, Tick
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import with_threshold
 from ui.shell.remedies import SettingsRemedy
-from ui.shell.routing_commands import carry_out
 from ui.shell.services import Services
 
 
@@ -68,7 +68,20 @@ class RoutingSession(QObject):
         if cure.settings is not None:
             self.push(cure.settings, f"{cure.words} for {tool.name}")
         elif row is not None:
-            carry_out(cure, row, self._services)
+            self._carry_out(cure, row)
+
+    def _carry_out(self, cure: SettingsRemedy, row: CatalogTool) -> None:
+        """Turn a tool on, pin it, or both, as one undo step."""
+        live, undo = self._services.live, self._services.undo
+        both = cure.turn_on and cure.pin
+        if both:
+            undo.beginMacro(f"Turn on and pin {row.tool.name}")
+        if cure.turn_on:
+            undo.push(Tick(live, [row], True))
+        if cure.pin:
+            undo.push(Pin(live, [row], True))
+        if both:
+            undo.endMacro()
 
     def push(self, new: RoutingSettings, text: str) -> None:
         """Use and keep these settings, as one undo step."""

@@ -1,42 +1,27 @@
 """Editing what a tool is found by, as an undo step; rankings follow."""
 
-from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
+from app.core.changes import Changes
 from app.indexing.summaries import MADE, USER, encode, made, put, summary_of, written
 from store.records import Summary
 from ui.shell.services import Services
+from ui.shell.steps import Change, Step, store_step
 from ui.shell.summary_dialog import SummaryDialog
 
 
-class SummaryCommand(QUndoCommand):
-    """Another summary for a tool."""
+def text_step(services: Services, text: str, make: Change, take_back: Change) -> Step:
+    """Return a step that changes texts tools are found by; their vectors follow."""
+    ctx = services.ctx
 
-    def __init__(self, services: Services, name: str, before: Summary, after: Summary) -> None:
-        super().__init__(f"Edit summary of {name}")
-        self._services = services
-        self._before, self._after = before, after
+    def encode_them(_changes: Changes) -> None:
+        services.tasks.work(
+            lambda job: encode(ctx, lambda: not job.cancelled.is_set()),
+            lambda _none: services.live.load(),
+        )
 
-    def redo(self) -> None:
-        """Use the new one."""
-        self._put(self._after)
-
-    def undo(self) -> None:
-        """Use the one before."""
-        self._put(self._before)
-
-    def _put(self, summary: Summary) -> None:
-        services = self._services
-
-        def encode_it(_changes: object) -> None:
-            ctx = services.ctx
-            services.tasks.work(
-                lambda job: encode(ctx, lambda: not job.cancelled.is_set()),
-                lambda _none: services.live.load(),
-            )
-
-        services.tasks.change(lambda db: put(db, summary), encode_it)
+    return store_step(services.tasks, text, make, take_back, done=encode_them)
 
 
 def edit_summary(services: Services, row: CatalogTool, parent: QWidget) -> None:
@@ -44,7 +29,13 @@ def edit_summary(services: Services, row: CatalogTool, parent: QWidget) -> None:
 
     def push(before: Summary, after: Summary) -> None:
         if after.text != before.text or (after.source, before.source) == (MADE, USER):
-            services.undo.push(SummaryCommand(services, row.tool.name, before, after))
+            step = text_step(
+                services,
+                f"Edit summary of {row.tool.name}",
+                lambda db: put(db, after),
+                lambda db: put(db, before),
+            )
+            services.undo.push(step)
 
     def show(before: Summary | None) -> None:
         if before is None:
@@ -55,7 +46,6 @@ def edit_summary(services: Services, row: CatalogTool, parent: QWidget) -> None:
         dialog = SummaryDialog(row.tool.tool_id, row.tool.description, before, parent)
         dialog.submitted.connect(lambda text: push(before, written(before, text)))
         dialog.reset_wanted.connect(lambda: push(before, made(before, row.tool)))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     services.tasks.request(lambda db: summary_of(db, row.tool.id), show)

@@ -1,13 +1,15 @@
 """The form for a tool's summary: what its description says, and the words it is found by."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
 from app.indexing.summaries import MADE, summary_problem
 from app.ranking.summary import MOST_TOKENS, most_tokens
 from store.records import Summary
 from ui.look.text import visible
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _HINT = (
     "Queries are compared with this. Write what you would ask for; yours replaces the description,"
@@ -28,24 +30,28 @@ class SummaryDialog(FormDialog):
     def __init__(
         self, tool_id: str, description: str, summary: Summary, parent: QWidget | None = None
     ) -> None:
-        super().__init__("Summary", "Save", parent)
-        self.setObjectName("summaryDialog")
+        super().__init__("Summary", "Save", parent, name="summaryDialog")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
         cut = description if len(description) <= _LONGEST else f"{description[:_LONGEST]}…"
-        note = plain_label(visible(cut), faint=True)
+        note = PlainLabel(visible(cut), wrap=True, look="faint")
         note.setVisible(bool(cut))
         self.text = QPlainTextEdit(summary.text)
         self.text.setAccessibleName("Summary")
         self.text.setTabChangesFocus(True)
         self.text.setFixedHeight(self.fontMetrics().lineSpacing() * 6)
-        self.tokens = plain_label("", faint=True)
-        self.reset = QPushButton("Use Toolcrib's")
+        self.tokens = PlainLabel(wrap=True, look="faint")
+        self.reset = push_button("Use Toolcrib's", self._give_back)
         self.reset.setToolTip("Made from the tool's name and description")
         self.reset.setEnabled(summary.source != MADE)
         self.buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
-        self.reset.clicked.connect(self._give_back)
         self.text.textChanged.connect(self._count)
-        self.lay_out(plain_label(tool_id), note, plain_label(_HINT), self.text, self.tokens)
+        self.lay_out(
+            PlainLabel(tool_id, wrap=True),
+            note,
+            PlainLabel(_HINT, wrap=True),
+            self.text,
+            self.tokens,
+        )
         self._count()
         self.text.selectAll()
         self.text.setFocus()

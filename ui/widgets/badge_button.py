@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from ui.look.text import plain_tip
 from ui.look.theme import Theme
@@ -15,8 +15,8 @@ _RING = 3  # pixels around the pill, for the focus ring and the sign of being pr
 class BadgeButton(QAbstractButton):
     """A checkable pill; a line around it says that it is pressed, a ring that it has the focus."""
 
-    def __init__(self, theme: Theme, badge: BadgeText, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, badge: BadgeText) -> None:
+        super().__init__()
         self._theme = theme
         self._badge = badge
         self.setCheckable(True)

@@ -4,19 +4,29 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QPushButton, QToolButton, QWidget
 
+from ui.look.theme import MARGIN
+from ui.widgets.boxes import STYLE, Part, vbox
+
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
 
 class Dialog(QDialog):
-    """A dialog that Enter submits only by the button named for it.
+    """A dialog that Enter submits only by the button named for it; it is deleted once closed.
 
     Qt takes the first button of a dialog for its default where none was set in time.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, title: str = "", name: str = "") -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.setObjectName(name)
         self._submit: QPushButton | None = None
+
+    def lay_out(self, *parts: Part) -> None:
+        """These parts from top to bottom."""
+        vbox(*parts, inside=self, margins=STYLE, gap=MARGIN)
 
     def submit_with(self, button: QPushButton) -> None:
         """Let Enter press this button while no other has the focus."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
+from PySide6.QtWidgets import QScrollBar, QWidget
 
+from ui.widgets.boxes import hbox
 from ui.widgets.diff_pane import DiffPane, PaneColors
 from ui.widgets.diff_rows import DiffRow
 
@@ -21,8 +22,8 @@ class DiffColors:
 class DiffView(QWidget):
     """A file before and after a write, side by side."""
 
-    def __init__(self, colors: DiffColors, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, colors: DiffColors) -> None:
+        super().__init__()
         self.before = DiffPane(sign="-", colors=colors.before, parent=self)
         self.after = DiffPane(sign="+", colors=colors.after, parent=self)
         self.before.setObjectName("diffBefore")
@@ -33,11 +34,8 @@ class DiffView(QWidget):
         self._opened: frozenset[int] = frozenset()
         self._wraps = True
         self._columns = 0  # that the lines shown were cut to
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        hbox(self.before, self.after, inside=self)
         for pane in (self.before, self.after):
-            layout.addWidget(pane)
             pane.fold_toggled.connect(self._open)
         _couple(self.before.verticalScrollBar(), self.after.verticalScrollBar())
         _couple(self.before.horizontalScrollBar(), self.after.horizontalScrollBar())

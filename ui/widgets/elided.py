@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.look.text import plain_tip
-from ui.widgets.label import PlainLabel
+from ui.widgets.label import Look, PlainLabel
 
 _INSET = 2  # px that a style keeps on both sides of a box's text
 
@@ -26,8 +26,10 @@ class ElidedLabel(PlainLabel):
         parent: QWidget | None = None,
         *,
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        look: Look = "",
+        name: str = "",
     ) -> None:
-        super().__init__(text, parent)
+        super().__init__(text, parent, look=look, name=name)
         self._mode = mode
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
@@ -103,8 +105,8 @@ class ElidedChoice(Choice):
 class YieldingChoice(ElidedChoice):
     """As wide as its longest row, down to so many letters where there is no room."""
 
-    def __init__(self, letters: int, parent: QWidget | None = None) -> None:
-        super().__init__(letters, parent)
+    def __init__(self, letters: int) -> None:
+        super().__init__(letters)
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToContents)
 
     def sizeHint(self) -> QSize:

@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from ui.look.theme import GAP, MARGIN, Theme
+from ui.look.theme import MARGIN, Theme
+from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
 from ui.widgets.label import PlainLabel
 
 
@@ -21,25 +22,23 @@ class EmptyState(QWidget):
         self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text = PlainLabel(text)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.hint = PlainLabel(hint)
+        self.hint = PlainLabel(hint, wrap=True, look="faint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.hint.setWordWrap(True)
-        self.hint.setProperty("faint", True)
         self.buttons = [QPushButton(text) for text in buttons]
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addStretch(1)
         for number, button in enumerate(self.buttons):
             button.setProperty("primary", number == 0)
-            row.addWidget(button)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addStretch(2)
-        for widget in (self._icon, self.text, self.hint):
-            column.addWidget(widget)
-        column.addLayout(row)
-        column.addStretch(3)
+        row = hbox(STRETCH, *self.buttons, STRETCH)
+        vbox(
+            (None, 2),
+            self._icon,
+            self.text,
+            self.hint,
+            row,
+            (None, 3),
+            inside=self,
+            margins=STYLE,
+            gap=MARGIN,
+        )
         theme.changed.connect(self._recolor)
         self._recolor()
 

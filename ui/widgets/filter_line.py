@@ -6,18 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import (
-    QCompleter,
-    QHBoxLayout,
-    QListView,
-    QMenu,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QListView, QMenu, QPushButton, QWidget
 
 from ui.look.text import in_menu, plain_tip
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.filter_completion import Values, completions
 from ui.widgets.filter_query import IS, KEYS, FilterError, parse
 from ui.widgets.icon_field import IconField
@@ -64,21 +57,11 @@ class FilterLine(QWidget):
         self.keep.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.keep.triggered.connect(self.open_kept)
         self._words = words
-        self.error = PlainLabel(parent=self)
-        self.error.setObjectName("filterError")
-        self.error.setProperty("wrong", True)
+        self.error = PlainLabel(parent=self, look="wrong", name="filterError")
         self.error.hide()
         self.chips = [self._chip(text, line) for text, line in words.chips]
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.edit, 1)
-        for chip in self.chips:
-            row.addWidget(chip)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self.error)
+        row = hbox((self.edit, 1), *self.chips)
+        vbox(row, self.error, inside=self, gap=4)
         self._timer = QTimer(self, interval=DELAY_MS, singleShot=True)
         self._timer.timeout.connect(self.apply)
         self.edit.textChanged.connect(lambda: self._timer.start())
@@ -161,8 +144,7 @@ class FilterLine(QWidget):
         return chip
 
     def _show_error(self, text: str) -> None:
-        self.error.setText(text)
-        self.error.setVisible(bool(text))
+        self.error.say(text)
         if self.edit.property("wrong") != bool(text):
             self.edit.setProperty("wrong", bool(text))
             self.edit.style().unpolish(self.edit)

@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from ui.look.theme import Theme
+from ui.widgets.boxes import STRETCH, STYLE, hbox
 
 _EDGE = 4  # px beside the outermost icons
 
@@ -16,14 +17,15 @@ class IconField(QLineEdit):
         super().__init__(parent)
         self._theme = theme
         self._icons: list[tuple[QToolButton, str]] = []
-        self._before, self._behind = QHBoxLayout(), QHBoxLayout()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(_EDGE, 0, _EDGE, 0)
-        for part in (self._before, self._behind):
-            part.setSpacing(0)
-        row.addLayout(self._before)
-        row.addStretch(1)
-        row.addLayout(self._behind)
+        self._before, self._behind = hbox(gap=0), hbox(gap=0)
+        hbox(
+            self._before,
+            STRETCH,
+            self._behind,
+            inside=self,
+            margins=(_EDGE, 0, _EDGE, 0),
+            gap=STYLE,
+        )
         self.clear_action = self.add_icon("close-circle", "Clear")
         self.clear_action.triggered.connect(lambda _checked=False: self.clear())
         self.clear_action.setVisible(False)

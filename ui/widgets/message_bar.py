@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from app.core.errors import ToolcribError
 from ui.look.theme import GAP, MARGIN, Theme
+from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
 
 INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
@@ -46,9 +47,7 @@ class MessageBar(QFrame):
         self._theme = theme
         self._kind = INFO
         self._icon = PlainLabel(parent=self)
-        self._text = PlainLabel(parent=self)
-        self._text.setObjectName("messageText")
-        self._text.setWordWrap(True)
+        self._text = PlainLabel(parent=self, wrap=True, name="messageText")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = [QPushButton(self), QPushButton(self)]
         self._calls: list[Callable[[], None]] = []
@@ -58,14 +57,14 @@ class MessageBar(QFrame):
         self._close.setAccessibleName("Close message")
         self._close.setToolTip("Close message")
         self._close.clicked.connect(self.clear)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, 6, GAP, 6)
-        row.setSpacing(GAP)
-        row.addWidget(self._icon)
-        row.addWidget(self._text, 1)
-        for button in self._buttons:
-            row.addWidget(button)
-        row.addWidget(self._close)
+        hbox(
+            self._icon,
+            (self._text, 1),
+            *self._buttons,
+            self._close,
+            inside=self,
+            margins=(MARGIN, 6, GAP, 6),
+        )
         theme.changed.connect(self._recolor)
         self._recolor()
         self.hide()
@@ -91,7 +90,7 @@ class MessageBar(QFrame):
 
     def error(self, error: ToolcribError, *buttons: Button) -> None:
         """Show an error with its hint."""
-        self.show_message(ERROR, f"{error.title} {error.hint}".strip(), *buttons)
+        self.show_message(ERROR, error.text, *buttons)
 
     def clear(self) -> None:
         """Hide the line."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from app.core.changes import Changes
 from app.core.context import Db
@@ -14,10 +14,12 @@ from app.policy.approvals import decide, waiting, why_asked
 from app.system.presence import Presence
 from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from ui.look.text import plain_tip
-from ui.look.theme import GAP, MARGIN, Theme
+from ui.look.theme import MARGIN, Theme
 from ui.shell.tasks import Tasks
+from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
 from ui.widgets.message_bar import WARN, paint_bar
+from ui.widgets.push_button import push_button
 
 PERIOD_MS = 1_000
 _LONGEST = 300  # characters of arguments in the bar; the tooltip has more
@@ -38,8 +40,8 @@ class ApprovalBar(QFrame):
 
     failed = Signal(object)
 
-    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, tasks: Tasks) -> None:
+        super().__init__()
         self.setObjectName("messageBar")
         self.setAccessibleName("Calls that wait for your approval")
         self._theme = theme
@@ -49,16 +51,9 @@ class ApprovalBar(QFrame):
         self._reasons: dict[int, str] = {}  # for which tools are held back, by call
         self._busy = False
         self._icon = PlainLabel()
-        self.text = PlainLabel()
-        self.text.setWordWrap(True)
+        self.text = PlainLabel(wrap=True)
         self.buttons = [self._make_button(*choice) for choice in _CHOICES]
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, 6, MARGIN, 6)
-        row.setSpacing(GAP)
-        row.addWidget(self._icon)
-        row.addWidget(self.text, 1)
-        for button in self.buttons:
-            row.addWidget(button)
+        hbox(self._icon, (self.text, 1), *self.buttons, inside=self, margins=(MARGIN, 6, MARGIN, 6))
         self._presence = Presence(str(tasks.ctx.paths.home))
         tasks.closing.connect(self._presence.release)
         self._timer = QTimer(self, interval=PERIOD_MS)
@@ -136,10 +131,7 @@ class ApprovalBar(QFrame):
         self.look()
 
     def _make_button(self, text: str, choice: str, tip: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setToolTip(tip)
-        button.clicked.connect(lambda: self._decide(choice))
-        return button
+        return push_button(text, lambda: self._decide(choice), tip=tip)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The tint of a warning."""

@@ -13,14 +13,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMenu,
-    QPushButton,
-    QSizePolicy,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
@@ -33,8 +26,10 @@ from ui.shell.badges import BADGES
 from ui.shell.host_in_view import EVERY, WORST, HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.shares import Share, host_shares, server_shares
 
 _NAME_WIDTH, _HOST_WIDTH = 88, 120  # pixels of a profile's and of a host's name on its button
@@ -64,36 +59,34 @@ class BudgetStrip(QWidget):
 
     server_chosen = Signal(str)
 
-    def __init__(
-        self, theme: Theme, live: LiveCatalog, hosts: HostInView, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, live: LiveCatalog, hosts: HostInView) -> None:
+        super().__init__()
         self.setObjectName("budgetBar")
         self._live = live
         # of all servers; settings change without them
         self._every: tuple[Sequence[CatalogTool], tuple[Share, ...]] = ((), ())
         self._hosts = hosts
         self._theme = theme
-        self.profile = QPushButton(self)
-        self.profile.setObjectName("profileButton")
-        self.host = QPushButton(self)
-        self.host.setObjectName("hostInView")
+        self.profile = push_button(name="profileButton", parent=self)
+        self.host = push_button(name="hostInView", parent=self)
         self._menu = QMenu(self.host)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.host.setMenu(self._menu)
-        self.total = PlainLabel(parent=self)
-        self.total.setObjectName("budgetTotal")
-        self.on = ElidedLabel(parent=self)
-        self.on.setProperty("faint", True)
+        self.total = PlainLabel(parent=self, name="budgetTotal")
+        self.on = ElidedLabel(parent=self, look="faint")
         self.badge = Badge(theme, BADGES[PASS], self)
         self.bar = BudgetBar(theme, self)
         self.bar.chosen.connect(self.server_chosen)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, 0, MARGIN, 0)
-        row.setSpacing(GAP)
-        for widget in (self.profile, self.host, self.total, self.on, self.badge):
-            row.addWidget(widget)
-        row.addWidget(self.bar, 1)
+        hbox(
+            self.profile,
+            self.host,
+            self.total,
+            self.on,
+            self.badge,
+            (self.bar, 1),
+            inside=self,
+            margins=(MARGIN, 0, MARGIN, 0),
+        )
         theme.changed.connect(self.show_now)
         hosts.changed.connect(self.show_now)
         self.show_now()

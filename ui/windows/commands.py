@@ -218,7 +218,6 @@ class Commands(QObject):
 
         dialog = SettingsDialog(self._services, self._window)
         dialog.open_tab(tab)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _make_toolbar(self) -> None:

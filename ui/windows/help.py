@@ -1,10 +1,11 @@
 """The help that fits into a dialog: shortcuts, what the numbers mean, about."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QWidget
 
 from app.core.own_code import own_version
 from ui.look.glossary import TERMS
+from ui.widgets.boxes import STYLE, vbox
 from ui.widgets.dialog import Dialog
 
 SHORTCUTS = (
@@ -63,9 +64,7 @@ def _table(rows: tuple[tuple[str, str], ...]) -> str:
 
 
 def _show(parent: QWidget, title: str, html: str) -> None:
-    dialog = Dialog(parent)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(title)
+    dialog = Dialog(parent, title=title)
     label = QLabel(html)
     label.setTextFormat(Qt.TextFormat.RichText)
     label.setWordWrap(True)
@@ -74,7 +73,5 @@ def _show(parent: QWidget, title: str, html: str) -> None:
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
     dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
-    column = QVBoxLayout(dialog)
-    column.addWidget(label)
-    column.addWidget(buttons)
+    vbox(label, buttons, inside=dialog, margins=STYLE, gap=STYLE)
     dialog.open()

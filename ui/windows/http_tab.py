@@ -2,15 +2,17 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSpinBox, QWidget
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.gateway.backend.http_access import HttpState, bring_up, token_for, url_of
 from app.host_status.http import over_http
-from ui.look.theme import GAP, MARGIN
+from ui.look.theme import MARGIN
 from ui.shell.services import Services
-from ui.widgets.form_dialog import plain_label
+from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.windows.setting_fields import HTTP
 from ui.windows.setting_form import SettingForm
 
@@ -33,25 +35,13 @@ class HttpTab(QWidget):
         port = self.form.fields["http_port"]
         assert isinstance(port, QSpinBox)
         port.setGroupSeparatorShown(False)  # it is a name, not a quantity
-        self.state = plain_label("", faint=True)
-        self.copy_url = QPushButton("Copy the &URL")
-        self.copy_token = QPushButton("Copy the &token")
+        self.state = PlainLabel(wrap=True, look="faint")
+        self.copy_url = push_button("Copy the &URL", self._copy_url)
+        self.copy_token = push_button("Copy the &token", self._copy_token)
         self.copy_token.setToolTip("A secret; a client sends it as Authorization: Bearer")
-        row = QHBoxLayout()
-        for button in (self.copy_url, self.copy_token):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.setSpacing(GAP)
-        inside = QVBoxLayout()
-        inside.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
-        inside.addWidget(self.state)
-        inside.addLayout(row)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.form)
-        column.addLayout(inside)
-        self.copy_url.clicked.connect(self._copy_url)
-        self.copy_token.clicked.connect(self._copy_token)
+        row = hbox(self.copy_url, self.copy_token, STRETCH)
+        inside = vbox(self.state, row, margins=(MARGIN, 0, MARGIN, MARGIN), gap=STYLE)
+        vbox(self.form, inside, inside=self, gap=STYLE)
         self._enable(on=False)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -78,7 +68,7 @@ class HttpTab(QWidget):
         self.state.setText(f"{state.sentence} {words}".strip())
 
     def _on_failed(self, error: ToolcribError) -> None:
-        self.state.setText(f"{error.title} {error.hint}".strip())
+        self.state.setText(error.text)
 
     def _enable(self, *, on: bool) -> None:
         self.copy_url.setEnabled(on)

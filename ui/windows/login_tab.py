@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent, QUndoCommand
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.errors import ToolcribError
 from app.core.settings import Settings
@@ -12,7 +12,8 @@ from app.gateway.backend.login import LoginState, login_state, switch
 from ui.look.text import with_tilde
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
-from ui.widgets.form_dialog import plain_label
+from ui.widgets.boxes import STYLE, vbox
+from ui.widgets.label import PlainLabel
 from ui.windows.setting_fields import LOGIN
 from ui.windows.setting_form import SettingForm
 
@@ -32,12 +33,9 @@ class LoginTab(QWidget):
         super().__init__()
         self._services = services
         self.form = SettingForm(services.theme, LOGIN)
-        self.state = plain_label("", faint=True)
+        self.state = PlainLabel(wrap=True, look="faint")
         self.state.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.form)
-        column.addWidget(self.state)
+        vbox(self.form, self.state, inside=self, gap=STYLE)
         self.form.changed.connect(lambda _name, on, _text: self.switch(on=on))
         services.undo.indexChanged.connect(self.follow)
         self.follow()
@@ -53,7 +51,7 @@ class LoginTab(QWidget):
             state = login_state(self._services.ctx)
         except ToolcribError as error:
             self.form.setEnabled(False)
-            self.state.setText(f"{error.title} {error.hint}".strip())
+            self.state.setText(error.text)
             return
         self._show(state)
 

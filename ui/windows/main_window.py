@@ -14,13 +14,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
-    QHBoxLayout,
     QLineEdit,
     QMainWindow,
     QPlainTextEdit,
     QSizePolicy,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -46,6 +44,7 @@ from ui.shell.page import Page
 from ui.shell.problems import UnforeseenError
 from ui.shell.services import Services
 from ui.shell.tasks import Tasks
+from ui.widgets.boxes import boxed, hbox, vbox
 from ui.widgets.dialog import is_enter, press_focused
 from ui.widgets.elided import ElidedLabel
 from ui.windows.approval_bar import ApprovalBar
@@ -53,7 +52,6 @@ from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
 from ui.windows.kept_writes import KeptWrites
-from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
 from ui.windows.palette import CommandPalette
 from ui.windows.policy_bar import PolicyBar
@@ -98,7 +96,7 @@ class MainWindow(QMainWindow):
             self.open_settings,
         )
         self.pages: dict[str, Page] = {}
-        self._trail = NavigationHistory()
+        self._trail = _Visited()
         self._focus: QWidget | None = None  # to go back to when another profile is in view
         self._done = 0  # index of the undo stack before the last step
         self._build(theme)
@@ -233,35 +231,17 @@ class MainWindow(QMainWindow):
         self.strip = BudgetStrip(theme, self.live, self.services.hosts)
         self.approvals = ApprovalBar(theme, self.tasks)
         self.policies = PolicyBar(self.services)
-        self.purpose = ElidedLabel()
-        self.purpose.setProperty("faint", True)
+        self.purpose = ElidedLabel(look="faint")
         self.purpose.setContentsMargins(MARGIN, GAP, MARGIN, 0)
         self.purpose.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.purpose.setMinimumHeight(1)  # it must not keep the window from becoming low
         self.stack = QStackedWidget()
         self.status = StatusLine()
-        right = QVBoxLayout()
-        right.setSpacing(0)
-        right.addWidget(self.strip)
-        right.addWidget(self.purpose)
-        beside = QVBoxLayout()
-        beside.setSpacing(GAP)
-        beside.setContentsMargins(MARGIN, GAP, GAP, 0)  # as wide as the page below
-        beside.addWidget(self.approvals)
-        beside.addWidget(self.policies)
-        right.addLayout(beside)
-        right.addWidget(self.stack, 1)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.nav)
-        row.addLayout(right, 1)
-        whole = QWidget()
-        column = QVBoxLayout(whole)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row, 1)
-        column.addWidget(self.status)
-        self.setCentralWidget(whole)
+        as_page = (MARGIN, GAP, GAP, 0)  # as wide as the page below
+        beside = vbox(self.approvals, self.policies, margins=as_page)
+        right = vbox(self.strip, self.purpose, beside, (self.stack, 1), gap=0)
+        row = hbox(self.nav, (right, 1), gap=0)
+        self.setCentralWidget(boxed(vbox((row, 1), self.status, gap=0)))
         actions = self._actions()
         self.commands = Commands(self, self.services, actions)
         self.strip.profile.setMenu(self.commands.profiles)
@@ -401,3 +381,24 @@ class MainWindow(QMainWindow):
         word = self.services.hosts.verdict.word
         shown = word != PASS and not self.services.hosts.partial
         self.nav.set_badge("budget", word if shown else "", word.lower())
+
+
+class _Visited:
+    """Keys of the sections that were opened, to go back to and forward again."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._at = -1
+
+    def visit(self, key: str) -> None:
+        """A section was opened; what lay ahead is forgotten."""
+        if self._at < 0 or self._keys[self._at] != key:
+            self._keys[self._at + 1 :] = [key]
+            self._at += 1
+
+    def step(self, step: int) -> str:
+        """The section `step` places on, -1 for back; "" where there is none."""
+        if not 0 <= self._at + step < len(self._keys):
+            return ""
+        self._at += step
+        return self._keys[self._at]

@@ -4,17 +4,11 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
-from PySide6.QtWidgets import (
-    QFrame,
-    QLineEdit,
-    QListView,
-    QStyleOptionViewItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QStyleOptionViewItem, QWidget
 from shiboken6 import isValid
 
 from ui.look.theme import GAP, ROW, Theme
+from ui.widgets.boxes import vbox
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.guarded import Guarded
 from ui.widgets.label import PlainLabel
@@ -62,13 +56,8 @@ class CommandPalette(QFrame):
         self.list.setItemDelegate(_EntryDelegate(theme, self.list))
         self.nothing = PlainLabel("Nothing is called that.")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        hint = PlainLabel(_HINT)
-        hint.setProperty("faint", True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP, GAP, GAP)
-        column.setSpacing(GAP)
-        for widget in (self.line, self.list, self.nothing, hint):
-            column.addWidget(widget)
+        hint = PlainLabel(_HINT, look="faint")
+        vbox(self.line, self.list, self.nothing, hint, inside=self, margins=GAP)
         self.line.textChanged.connect(self._find)
         self.line.installEventFilter(self)
         self.list.clicked.connect(lambda _index: self.run())

@@ -4,43 +4,43 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame
 
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.text import plural, visible
 from app.policy.project_policy import CHANGED, ProjectPolicy, known_policies
 from ui.look.text import with_tilde
-from ui.look.theme import GAP, MARGIN
-from ui.shell.policy_steps import PolicyDecision
-from ui.shell.project_policies import show_policies
+from ui.look.theme import MARGIN
+from ui.shell.project_policies import decision, show_policies
 from ui.shell.services import Services
+from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
 from ui.widgets.message_bar import INFO, paint_bar
+from ui.widgets.push_button import push_button
 
 
 class PolicyBar(QFrame):
     """Hidden while no file waits; one at a time."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self.setObjectName("messageBar")
         self.setAccessibleName("Policy files that wait for your trust")
         self._services = services
         self._waiting: Sequence[ProjectPolicy] = ()
         self._icon = PlainLabel()
         self.text = PlainLabel(wrap=True)
-        self.show_it = QPushButton("Show…")
-        self.later = QPushButton("Not now")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, 6, MARGIN, 6)
-        row.setSpacing(GAP)
-        row.addWidget(self._icon)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.show_it)
-        row.addWidget(self.later)
-        self.show_it.clicked.connect(lambda: show_policies(services, self.window()))
-        self.later.clicked.connect(self._put_off)
+        self.show_it = push_button("Show…", lambda: show_policies(services, self.window()))
+        self.later = push_button("Not now", self._put_off)
+        hbox(
+            self._icon,
+            (self.text, 1),
+            self.show_it,
+            self.later,
+            inside=self,
+            margins=(MARGIN, 6, MARGIN, 6),
+        )
         services.live.loaded.connect(self.look)
         services.live.written.connect(self.look)
         services.tasks.changed.connect(self._on_changed)
@@ -79,7 +79,7 @@ class PolicyBar(QFrame):
         if self._waiting:
             services = self._services
             at = services.ctx.clock()
-            services.undo.push(PolicyDecision(services.tasks, self._waiting[0], at, yes=False))
+            services.undo.push(decision(services.tasks, self._waiting[0], at, yes=False))
 
     def _recolor(self) -> None:
         theme = self._services.theme

@@ -6,7 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from app.policy.profiles import LONGEST, name_problem
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 
 
 class ProfileDialog(FormDialog):
@@ -26,9 +27,8 @@ class ProfileDialog(FormDialog):
         name: str = "",
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(title, title, parent)
+        super().__init__(title, title, parent, name="profileDialog")
         self._taken = frozenset(taken)
-        self.setObjectName("profileDialog")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 56)
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name of the profile")
@@ -38,7 +38,7 @@ class ProfileDialog(FormDialog):
         form = QFormLayout()
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow("&Name", self.name)
-        self.lay_out(plain_label(hint, faint=True), form)
+        self.lay_out(PlainLabel(hint, wrap=True, look="faint"), form)
 
     def press(self) -> None:
         """Give the name, or say what is wrong with it."""

@@ -4,36 +4,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QFileDialog,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
-from app.export.policy_writing import FileStep, export_file, import_file, leave_file, use_file
+from app.export.policy_writing import (
+    FileStep,
+    export_file,
+    import_file,
+    leave_file,
+    put_back,
+    save_text,
+    use_file,
+)
 from app.policy.policy_file import parse_policy
 from app.policy.profile_policy import file_of, read_file
 from store.records import ProfileFile
-from ui.look.theme import GAP, MARGIN
 from ui.shell.diff_colors import diff_colors
-from ui.shell.profile_file_steps import FileChoice, FileText
 from ui.shell.services import Services
+from ui.shell.steps import Change, store_step
+from ui.widgets.boxes import STRETCH, boxed, hbox, stacked, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.diff_rows import change_count, diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _SIZE = (860, 620)
 _REST_MS = 250
@@ -69,36 +69,30 @@ class ProfileFileDialog(Dialog):
     """Text left to edit, the difference below; choosing and saving are undo steps."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Policy file of the profile", name="profileFile")
         self._services = services
         self._read = _Read(None)
         self._edited = False  # by typing, since it was read
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setObjectName("profileFile")
-        self.setWindowTitle("Policy file of the profile")
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
         self.title = PlainLabel(wrap=True)
         theme.dress(self.title, 1, QFont.Weight.DemiBold)
         self.meaning = PlainLabel(wrap=True)
-        self.problem = PlainLabel(wrap=True)
-        self.problem.setProperty("wrong", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
         self.text = QPlainTextEdit()
         self.text.setAccessibleName("Text of the policy file")
         theme.dress_fixed(self.text)
         self.diff = DiffView(diff_colors(theme.colors))
-        self.use = QPushButton("Use a file…")
-        self.keep = QPushButton("Keep in a file…")
-        self.take = QPushButton("Import once…")
-        self.export = QPushButton("Export…")
-        self.leave = QPushButton("Stop using it")
-        self.again = QPushButton("Read again")
-        self.save = QPushButton("Save")
-        self.save.setProperty("primary", True)
+        self.use = push_button("Use a file…", lambda: self._open_file(use_file, "Use a file"))
+        self.keep = push_button("Keep in a file…", self._keep)
+        self.take = push_button("Import once…", lambda: self._open_file(import_file, "Import once"))
+        self.export = push_button("Export…", self._export)
+        self.leave = push_button("Stop using it", self._leave)
+        self.again = push_button("Read again", self._read_again)
+        self.save = push_button("Save", self._save, look="primary")
         self.own = EmptyState(
             theme, icon="file-document-outline", text="", hint=_OWN_HINT, buttons=()
         )
-        self._stack = QStackedWidget()
         self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
         self._rest.timeout.connect(self._check)
         self._lay_out()
@@ -129,8 +123,7 @@ class ProfileFileDialog(Dialog):
     def _show(self, read: _Read) -> None:
         changed = read.data != self._read.data or read.file != self._read.file
         if self._read.file and self._typed != self._read.data and changed and self._edited:
-            self.problem.setText(_ALIEN)
-            self.problem.show()
+            self.problem.say(_ALIEN)
             return
         self._read = read
         profile = visible(self._services.live.profile)
@@ -165,38 +158,52 @@ class ProfileFileDialog(Dialog):
         try:
             parse_policy(typed, Path(read.file.path).name)
         except ToolcribError as error:
-            problem = f"{error.title} {error.hint}".strip()
+            problem = error.text
         rows = diff_rows(pair_lines(_text(read.data), _text(typed)))
         changes = change_count(rows)
         self.diff.show_rows(rows)
         self.diff.setVisible(bool(changes))
-        self.problem.setText(visible(problem or (read.problem if not changes else "")))
-        self.problem.setVisible(bool(self.problem.text()))
+        self.problem.say(visible(problem or (read.problem if not changes else "")))
         words = f"Saving changes {plural(changes, 'place')}; the present file is kept as a copy."
         self.meaning.setText(words if changes else _UNCHANGED)
         self.meaning.show()
         self.save.setEnabled(bool(changes) and not problem)
 
     def _save(self) -> None:
-        services, texts = self._services, (self._read.data, self._typed)
+        services, old, new = self._services, self._read.data, self._typed
         self._edited = False
-        services.undo.push(FileText(services.tasks, services.live.profile, texts, self._refuse))
+        ctx, profile = services.ctx, services.live.profile
 
-    def _choose(self, text: str, choose: Callable[[Db], FileStep]) -> None:
-        services = self._services
-        services.undo.push(
-            FileChoice(
-                services.tasks,
-                services.live.profile,
-                text=text,
-                choose=choose,
-                failed=self._refuse,
-            )
+        def write(db: Db, expected: bytes, new: bytes) -> Changes:
+            return save_text(db, profile, (expected, new), paths=ctx.paths, at=ctx.clock())
+
+        self._push(
+            f"Edit the policy file of {profile}",
+            lambda db: write(db, old, new),
+            lambda db: write(db, new, old),  # unless the file changed since
         )
 
+    def _choose(self, text: str, choose: Callable[[Db], FileStep]) -> None:
+        """The profile takes its values from a file, from another one or from none."""
+        profile = self._services.live.profile
+        before: FileStep | None = None  # known to the store thread only
+
+        def make(db: Db) -> Changes:
+            nonlocal before
+            before = choose(db)
+            return Changes(profile=True)
+
+        def take_back(db: Db) -> Changes:
+            return put_back(db, profile, before) if before is not None else Changes()
+
+        self._push(text, make, take_back)
+
+    def _push(self, text: str, make: Change, take_back: Change) -> None:
+        tasks = self._services.tasks
+        self._services.undo.push(store_step(tasks, text, make, take_back, failed=self._refuse))
+
     def _refuse(self, error: ToolcribError) -> None:
-        self.problem.setText(visible(f"{error.title} {error.hint}".strip()))
-        self.problem.show()
+        self.problem.say(visible(error.text))
 
     def _open_file(self, choose: Callable[[Db, str, Path], FileStep], verb: str) -> None:
         name, _ = QFileDialog.getOpenFileName(self, verb, "", _FILTER)
@@ -229,13 +236,6 @@ class ProfileFileDialog(Dialog):
 
     def _connect(self) -> None:
         self.text.textChanged.connect(self._on_typed)
-        self.use.clicked.connect(lambda: self._open_file(use_file, "Use a file"))
-        self.take.clicked.connect(lambda: self._open_file(import_file, "Import once"))
-        self.keep.clicked.connect(self._keep)
-        self.export.clicked.connect(self._export)
-        self.leave.clicked.connect(self._leave)
-        self.again.clicked.connect(self._read_again)
-        self.save.clicked.connect(self._save)
         self._services.live.loaded.connect(self.refresh)
         self._services.tasks.changed.connect(self._on_changed)
 
@@ -248,31 +248,13 @@ class ProfileFileDialog(Dialog):
         self.refresh()
 
     def _lay_out(self) -> None:
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.text, 3)
-        column.addWidget(self.diff, 2)
-        self._stack.addWidget(self.own)
-        self._stack.addWidget(inside)
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        for button in (self.use, self.keep, self.take, self.export, self.leave):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.again)
-        row.addWidget(self.save)
+        self._stack = stacked(self.own, boxed(vbox((self.text, 3), (self.diff, 2))))
+        row = hbox(
+            self.use, self.keep, self.take, self.export, self.leave, STRETCH, self.again, self.save
+        )
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
-        whole = QVBoxLayout(self)
-        whole.setSpacing(MARGIN)
-        whole.addWidget(self.title)
-        whole.addWidget(self.meaning)
-        whole.addWidget(self.problem)
-        whole.addWidget(self._stack, 1)
-        whole.addLayout(row)
-        whole.addWidget(close)
+        self.lay_out(self.title, self.meaning, self.problem, (self._stack, 1), row, close)
 
 
 def _text(data: bytes) -> str:

@@ -135,7 +135,6 @@ class ProfileMenu(QMenu):
     ) -> None:
         dialog = ProfileDialog(title, hint, self._live.profiles, name=name, parent=self._parent)
         dialog.submitted.connect(lambda submitted: self._services.undo.push(command(submitted)))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _show_file(self) -> None:

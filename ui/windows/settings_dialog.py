@@ -1,13 +1,11 @@
 """Settings: those of the profile in view, which can be undone, and Toolcrib's own."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialogButtonBox,
     QPushButton,
     QScrollArea,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,20 +23,15 @@ from ui.look.text import APPROX, count
 from ui.look.theme import MARGIN
 from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
+from ui.widgets.boxes import STRETCH, boxed, scrolled, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.windows.http_tab import HttpTab
 from ui.windows.login_tab import LoginTab
-from ui.windows.setting_fields import (
-    LOOK,
-    POOL_WORDS,
-    PROFILE,
-    PROFILE_ADVANCED,
-    READING,
-    value_of,
-)
+from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, PROFILE_ADVANCED, READING, value_of
 from ui.windows.setting_form import SettingForm
 
 _POOL = "gateway.pool"
@@ -55,13 +48,10 @@ class SettingsDialog(Dialog):
     """
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("settings")
-        self.setWindowTitle("Settings")
+        super().__init__(parent, title="Settings", name="settings")
         self._services = services
         theme, live = services.theme, services.live
-        self.whose = ElidedLabel()
-        self.whose.setProperty("faint", True)
+        self.whose = ElidedLabel(look="faint")
         self.whose.setContentsMargins(MARGIN, 0, MARGIN, 0)
         self.profile = SettingForm(theme, PROFILE, PROFILE_ADVANCED)
         self.look = SettingForm(theme, LOOK)
@@ -76,16 +66,14 @@ class SettingsDialog(Dialog):
         self.tabs.addTab(_page(self.login), "&Login")
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Settings")
-        self.problem = plain_label("")
-        self.problem.setProperty("wrong", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
         self.search = IconField(theme)
         self.search.setPlaceholderText("Search settings")
         self.search.setAccessibleName("Search settings")
         self.search.textChanged.connect(self._seek)
-        self.usual = QPushButton("&Reset this tab")
+        self.usual = push_button("&Reset this tab", self._reset)
         self.usual.setToolTip("Reset every setting of this tab")
-        self.usual.clicked.connect(self._reset)
         self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
         self.every = QCheckBox("Show &advanced")
         self.every.setAccessibleName("Show advanced")
@@ -96,13 +84,7 @@ class SettingsDialog(Dialog):
         buttons.addButton(self.usual, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addWidget(self.search)
-        column.addWidget(self.tabs, 1)
-        column.addWidget(self.problem)
-        column.addWidget(self.every)
-        column.addWidget(buttons)
+        self.lay_out(self.search, (self.tabs, 1), self.problem, self.every, buttons)
         room = self.screen().availableGeometry()
         side = theme.scaled(_SIDE)
         self.resize(min(side, room.width() * 9 // 10), min(side, room.height() * 9 // 10))
@@ -264,19 +246,8 @@ class SettingsDialog(Dialog):
 
 def _page(*widgets: QWidget) -> QScrollArea:
     """A tab's content, which scrolls where the text is large."""
-    inside = QWidget()
-    column = QVBoxLayout(inside)
-    column.setContentsMargins(MARGIN, MARGIN, MARGIN, 0)
-    column.setSpacing(0)
-    for widget in widgets:
-        column.addWidget(widget)
-    column.addStretch(1)
-    area = QScrollArea()
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields take it
-    area.setWidgetResizable(True)
-    area.setFrameShape(QScrollArea.Shape.NoFrame)
-    area.setWidget(inside)
-    return area
+    inside = vbox(*widgets, STRETCH, margins=(MARGIN, MARGIN, MARGIN, 0), gap=0)
+    return scrolled(boxed(inside), focus=False)
 
 
 def _gain(db: Db, catalog: Catalog) -> str:

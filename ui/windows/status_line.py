@@ -2,11 +2,13 @@
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ui.look.theme import GAP, GROUP, MARGIN, STATUS
+from ui.widgets.boxes import STRETCH, hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 UNDO_MS = 10_000  # how long the Undo button stays; Ctrl+Z always works
 
@@ -14,28 +16,24 @@ UNDO_MS = 10_000  # how long the Undo button stays; Ctrl+Z always works
 class StatusLine(QWidget):
     """Message, Undo, the page's result, and the catalogue's size."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setMinimumHeight(STATUS)
-        self.message = ElidedLabel(parent=self)
-        self.message.setObjectName("statusMessage")
-        self.undo = QPushButton("Undo", self)
-        self.undo.setObjectName("statusUndo")
-        self.undo.setProperty("chip", True)
+        self.message = ElidedLabel(parent=self, name="statusMessage")
+        self.undo = push_button("Undo", look="chip", name="statusUndo", parent=self)
         self.undo.hide()
-        self.result = PlainLabel(parent=self)
-        self.result.setObjectName("statusResult")
-        self.catalog = PlainLabel(parent=self)
-        self.catalog.setProperty("faint", True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(MARGIN, 2, MARGIN, 2)
-        row.setSpacing(GAP)
-        row.addWidget(self.message)
-        row.addWidget(self.undo)
-        row.addStretch(1)
-        row.addWidget(self.result)
-        row.addSpacing(GROUP - GAP)
-        row.addWidget(self.catalog)
+        self.result = PlainLabel(parent=self, name="statusResult")
+        self.catalog = PlainLabel(parent=self, look="faint")
+        hbox(
+            self.message,
+            self.undo,
+            STRETCH,
+            self.result,
+            GROUP - GAP,
+            self.catalog,
+            inside=self,
+            margins=(MARGIN, 2, MARGIN, 2),
+        )
         self._timer = QTimer(self, interval=UNDO_MS, singleShot=True)
         self._timer.timeout.connect(self.undo.hide)
 

@@ -5,18 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QFormLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
 from app.core.changes import Changes
 from app.core.context import AppContext
@@ -27,11 +18,13 @@ from app.team.client import OfflineError
 from app.team.drafts import EDITORS
 from app.team.membership import TeamState
 from store.teams import TeamRecord
-from ui.look.theme import GAP, MARGIN
+from ui.look.theme import GAP
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import STRETCH, boxed, hbox, stacked, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.windows.team_review import show_team_review
 from ui.windows.team_sign_ins import TeamSignIns
 
@@ -75,14 +68,11 @@ class TeamDialog(Dialog):
     """A form without a team; with one its state and what can be done."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Team", name="team")
         self._services = services
         self._state = TeamState(None)
         self._job: Job | None = None
         self._asking = False  # whether leaving waits for a second press
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setObjectName("team")
-        self.setWindowTitle("Team")
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
         self.title = PlainLabel(wrap=True)
@@ -97,20 +87,18 @@ class TeamDialog(Dialog):
         self.has = PlainLabel(wrap=True)
         self.sends = PlainLabel(wrap=True)
         self.sign_ins = TeamSignIns(services)
-        self.problem = PlainLabel(wrap=True)
-        self.problem.setProperty("wrong", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
         self.progress = PlainLabel(wrap=True)
-        self.join = QPushButton("Join")
-        self.browser = QPushButton("Sign in with the browser")
+        self.join = push_button("Join", self._join)
+        self.browser = push_button("Sign in with the browser", self._join_by_browser)
         self.browser.setToolTip("For a team with an issuer: no token is needed")
-        self.sync = QPushButton("Synchronise")
-        self.review = QPushButton()
-        self.leave = QPushButton("Leave…")
-        self.stay = QPushButton("Stay")
-        self.stop = QPushButton("Stop")
+        self.sync = push_button("Synchronise", self._synchronise)
+        self.review = push_button("", self._review)
+        self.leave = push_button("Leave…", self._leave)
+        self.stay = push_button("Stay", self._stay)
+        self.stop = push_button("Stop", self._cancel)
         for button in (self.join, self.sync):
             button.setProperty("primary", True)
-        self._stack = QStackedWidget()
         self._lay_out()
         self._connect()
         self._show(self._state)
@@ -241,21 +229,13 @@ class TeamDialog(Dialog):
         self.refresh()
 
     def _say(self, text: str) -> None:
-        self.problem.setText(visible(text))
-        self.problem.setVisible(bool(text))
+        self.problem.say(visible(text))
 
     def _cancel(self) -> None:
         if self._job is not None:
             self._job.cancel()
 
     def _connect(self) -> None:
-        self.join.clicked.connect(self._join)
-        self.browser.clicked.connect(self._join_by_browser)
-        self.sync.clicked.connect(self._synchronise)
-        self.review.clicked.connect(self._review)
-        self.leave.clicked.connect(self._leave)
-        self.stay.clicked.connect(self._stay)
-        self.stop.clicked.connect(self._cancel)
         self.finished.connect(self._cancel)
         self.finished.connect(self.sign_ins.cancel)
         for button in (self.sync, self.leave, self.review):
@@ -268,34 +248,22 @@ class TeamDialog(Dialog):
         form.setSpacing(GAP)
         form.addRow("URL of the team server", self.url)
         form.addRow("Your token", self.token)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        for label in (self.role, self.when, self.has, self.sends):
-            column.addWidget(label)
-        column.addWidget(self.sign_ins)
-        column.addStretch(1)
-        self._stack.addWidget(without)
-        self._stack.addWidget(inside)
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.leave)
-        row.addWidget(self.stay)
-        row.addStretch(1)
-        for button in (self.stop, self.review, self.sync, self.browser, self.join):
-            row.addWidget(button)
+        inside = vbox(self.role, self.when, self.has, self.sends, self.sign_ins, STRETCH)
+        self._stack = stacked(without, boxed(inside))
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
-        row.addWidget(close)
-        whole = QVBoxLayout(self)
-        whole.setSpacing(MARGIN)
-        whole.addWidget(self.title)
-        whole.addWidget(self.intro)
-        whole.addWidget(self._stack, 1)
-        whole.addWidget(self.problem)
-        whole.addWidget(self.progress)
-        whole.addLayout(row)
+        row = hbox(
+            self.leave,
+            self.stay,
+            STRETCH,
+            self.stop,
+            self.review,
+            self.sync,
+            self.browser,
+            self.join,
+            close,
+        )
+        self.lay_out(self.title, self.intro, (self._stack, 1), self.problem, self.progress, row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QUndoStack
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -18,7 +17,8 @@ from app.team.publishing import Prepared, Published
 from ui.shell.actions import LateCommand
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 
 _CHANGED = Changes(servers=True, tools=True, profile=True)
 _SIZE = (640, 340)
@@ -47,22 +47,20 @@ class DraftDialog(FormDialog):
     """Changes and members as the team has them now; sending is an undo step."""
 
     def __init__(self, services: Services, profile: str, parent: QWidget) -> None:
-        super().__init__("Send to the team", "Send", parent)
+        super().__init__("Send to the team", "Send", parent, name="teamDraft")
         self._services = services
         self._profile = profile
         self._prepared: Prepared | None = None
         self._job: Job | None = None
-        self.setObjectName("teamDraft")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.title = plain_label(visible(profile))
+        self.title = PlainLabel(visible(profile), wrap=True)
         theme.dress(self.title, 1, QFont.Weight.DemiBold)
-        self.concerned = plain_label(_ASKING)
+        self.concerned = PlainLabel(_ASKING, wrap=True)
         self.lines = QPlainTextEdit(readOnly=True)
         self.lines.setAccessibleName("Changes of the team profile")
-        self.warning = plain_label("")
-        self.note = plain_label(_UNDO, faint=True)
+        self.warning = PlainLabel(wrap=True)
+        self.note = PlainLabel(_UNDO, wrap=True, look="faint")
         self.lay_out(self.title, self.concerned, self.lines, self.warning, self.note)
         self.warning.hide()
         self.save.setEnabled(False)
@@ -112,8 +110,7 @@ class DraftDialog(FormDialog):
             warnings.append(_OVERRIDDEN)
         if edit.left_out:
             warnings.append(_LEFT_OUT.format(", ".join(map(visible, edit.left_out))))
-        self.warning.setText("\n".join(warnings))
-        self.warning.setVisible(bool(warnings))
+        self.warning.say("\n".join(warnings))
         self.note.setVisible(bool(edit.lines))
         self.save.setEnabled(bool(edit.lines))
         self._services.tasks.changed.emit(_CHANGED)

@@ -5,16 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QHBoxLayout,
-    QListWidget,
-    QPlainTextEdit,
-    QPushButton,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QListWidget, QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
@@ -24,10 +15,11 @@ from app.team import reviewing
 from app.team.client import OfflineError
 from app.team.reviewing import TeamTool
 from store.findings import APPROVED, KEPT
-from ui.look.theme import MARGIN
 from ui.shell.services import Services
+from ui.widgets.boxes import STRETCH, STYLE, hbox, splitter
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _SIZE = (760, 460)
 _ALL = Changes(servers=True, tools=True, profile=True)
@@ -55,12 +47,10 @@ class TeamReviewDialog(Dialog):
     """A list of the tools, the definition of the one chosen, and the two decisions."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Tools held by the team")
         self._services = services
         self._tools: Sequence[TeamTool] = ()
         self._sending = False
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Tools held by the team")
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
         self.title = PlainLabel(_READING, wrap=True)
@@ -71,14 +61,11 @@ class TeamReviewDialog(Dialog):
         self.definition = QPlainTextEdit(readOnly=True)
         self.definition.setAccessibleName("Definition of the tool")
         self.definition.setFont(theme.fixed())
-        self.problem = PlainLabel(wrap=True)
-        self.problem.setProperty("wrong", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
-        self.approve = QPushButton("Give to every member")
-        self.keep = QPushButton("Keep from every member")
+        self.approve = push_button("Give to every member", lambda: self._decide(APPROVED))
+        self.keep = push_button("Keep from every member", lambda: self._decide(KEPT))
         self.names.currentRowChanged.connect(self._show_definition)
-        self.approve.clicked.connect(lambda: self._decide(APPROVED))
-        self.keep.clicked.connect(lambda: self._decide(KEPT))
         self._lay_out()
         self._show_definition(-1)
 
@@ -129,29 +116,14 @@ class TeamReviewDialog(Dialog):
         self.refresh()
 
     def _say(self, text: str) -> None:
-        self.problem.setText(visible(text))
-        self.problem.setVisible(bool(text))
+        self.problem.say(visible(text))
 
     def _lay_out(self) -> None:
-        parts = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        parts.addWidget(self.names)
-        parts.addWidget(self.definition)
-        parts.setStretchFactor(0, 1)
-        parts.setStretchFactor(1, 2)
-        row = QHBoxLayout()
-        row.addWidget(self.keep)
-        row.addWidget(self.approve)
-        row.addStretch(1)
+        parts = splitter(Qt.Orientation.Horizontal, (self.names, 1), (self.definition, 2))
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
-        row.addWidget(close)
-        whole = QVBoxLayout(self)
-        whole.setSpacing(MARGIN)
-        whole.addWidget(self.title)
-        whole.addWidget(self.intro)
-        whole.addWidget(parts, 1)
-        whole.addWidget(self.problem)
-        whole.addLayout(row)
+        row = hbox(self.keep, self.approve, STRETCH, close, gap=STYLE)
+        self.lay_out(self.title, self.intro, (parts, 1), self.problem, row)
 
 
 def _held(db: Db) -> Sequence[TeamTool]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -13,6 +13,7 @@ from app.core.text import plural, visible
 from ui.look.theme import BUTTON, GAP, MARGIN
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import scrolled, vbox
 from ui.widgets.label import PlainLabel
 
 _TITLE = "Servers where each member signs in"
@@ -40,29 +41,20 @@ class TeamSignIns(QWidget):
 
     waiting = Signal(bool)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self._job: Job | None = None
         self._states: Mapping[str, str] = {}
         self.rows: dict[str, _Row] = {}
-        title = PlainLabel(_TITLE)
-        title.setProperty("faint", True)
+        title = PlainLabel(_TITLE, look="faint")
         inside = QWidget()
         self._grid = QGridLayout(inside)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(GAP)
         self._grid.setColumnStretch(1, 1)
-        self._area = QScrollArea()
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setWidget(inside)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, MARGIN, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(title)
-        column.addWidget(self._area)
+        self._area = scrolled(inside, sideways=False)
+        vbox(title, self._area, inside=self, margins=(0, MARGIN, 0, 0))
         self.hide()
 
     def show_servers(self, names: Sequence[str]) -> None:
@@ -166,7 +158,7 @@ class TeamSignIns(QWidget):
 
         self._job = None
         cancelled = isinstance(error, CancelledError)
-        text = _CANCELLED if cancelled else f"{error.title} {error.hint}".strip()
+        text = _CANCELLED if cancelled else error.text
         self._say(name, text, wrong=not cancelled)
         self._show_buttons()
         self.waiting.emit(False)

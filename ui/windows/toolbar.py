@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from ui.look.theme import GAP, Theme
+from ui.widgets.push_button import push_button
 
 ICON, LARGEST = 20, 32  # px at 100 %, and at most: pages need the height with large text
 
@@ -24,8 +25,7 @@ class Toolbar(QToolBar):
         button = self.widgetForAction(read)
         assert isinstance(button, QToolButton)  # as QToolBar makes for each action
         self.read = button
-        self.search = QPushButton("Search tools or run a command    Ctrl+K")
-        self.search.setObjectName("searchButton")
+        self.search = push_button("Search tools or run a command    Ctrl+K", name="searchButton")
         self.search.setMinimumWidth(320)
         for widget in (_space(), self.search, _space()):
             self.addWidget(widget)

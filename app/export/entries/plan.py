@@ -134,7 +134,7 @@ def plan_entry(
         place = find_entry(places, change.entry, history)
         file = _file_plan(place, change, mine, named)
     except ToolcribError as error:
-        return replace(empty, refusal=f"{error.title} {error.hint}".strip())
+        return replace(empty, refusal=error.text)
     if file is None:
         return empty
     if file.after == file.before:  # the host notices nothing

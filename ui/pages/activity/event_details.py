@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from PySide6.QtWidgets import QTextEdit, QWidget
+from PySide6.QtWidgets import QTextEdit
 
 from app.core.text import plural
 from app.ranking import phrases
@@ -114,8 +114,8 @@ def _numbers(value: object) -> list[float]:
 class EventDetails(QTextEdit):
     """The card below the events; hidden while no event is chosen."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("eventDetails")
         self.setAccessibleName("Event details")
         self.setReadOnly(True)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from ui.look.theme import CARD, GAP, Theme
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
 
@@ -13,18 +14,12 @@ from ui.widgets.label import PlainLabel
 class Figures(QWidget):
     """Cards side by side, one for each (title, tooltip)."""
 
-    def __init__(
-        self, theme: Theme, cards: Sequence[tuple[str, str]], parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, cards: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
         self._theme = theme
         self._titles = [title for title, _tip in cards]
         self.values: list[QLabel] = []
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        for title, tip in cards:
-            row.addWidget(self._card(title, tip), 1)
+        hbox(*((self._card(title, tip), 1) for title, tip in cards), inside=self)
         theme.changed.connect(self._fonts)
         self._fonts()
 
@@ -39,13 +34,8 @@ class Figures(QWidget):
         card.setProperty("card", True)
         card.setToolTip(tip)
         value = PlainLabel("–")
-        under = ElidedLabel(title)
-        under.setProperty("faint", True)
-        column = QVBoxLayout(card)
-        column.setContentsMargins(CARD, GAP, CARD, GAP)
-        column.setSpacing(2)
-        column.addWidget(value)
-        column.addWidget(under)
+        under = ElidedLabel(title, look="faint")
+        vbox(value, under, inside=card, margins=(CARD, GAP, CARD, GAP), gap=2)
         self.values.append(value)
         return card
 

@@ -4,14 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.activity import label_query
 from app.catalog.catalog import CatalogTool
@@ -24,11 +17,13 @@ from ui.pages.activity.event_details import EventDetails
 from ui.pages.activity.event_rows import COLUMNS, MS, STATES, EventTable, Row
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
+from ui.widgets.boxes import hbox, splitter, vbox
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
 from ui.widgets.guarded import Guarded
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
 _EXPLANATION = "What hosts asked for, newest first. Arguments are never kept."
@@ -53,8 +48,8 @@ class LiveTab(QWidget):
     result = Signal(str)
     resumed = Signal()
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self.model = EventTable(self)
         self.shown = _Shown(self)
@@ -62,16 +57,13 @@ class LiveTab(QWidget):
         self.filter = FilterLine(services.theme, _FILTER, self)
         self.filter.values = self._values
         self.view = self._make_view()
-        self.pause = QPushButton("Pause")
+        self.pause = push_button("Pause", tip="Stop adding rows; nothing is lost (Space)")
         self.pause.setCheckable(True)
-        self.pause.setToolTip("Stop adding rows; nothing is lost (Space)")
         self.pause.toggled.connect(self._on_pause)
-        self.label = QPushButton("Label this query…")
+        self.label = push_button("Label this query…", self._label)
         self.label.setToolTip("Remember that this search should have found the tool called next")
         self.label.setEnabled(False)
-        self.label.clicked.connect(self._label)
-        self.clear = QPushButton("Clear view")
-        self.clear.clicked.connect(self._clear)
+        self.clear = push_button("Clear view", self._clear)
         self.details = EventDetails()
         self._lay_out()
         self.model.dataChanged.connect(lambda *_: self._show_details())
@@ -164,25 +156,16 @@ class LiveTab(QWidget):
         self._services.show_status(f"“{query}” should find {tool}")
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(ElidedLabel(_EXPLANATION), 1)
-        for button in (self.label, self.pause, self.clear):
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.filter)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setObjectName("eventSplit")
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(GAP)
-        split.addWidget(self.view)
-        split.addWidget(self.details)
-        split.setStretchFactor(0, 1)
-        split.setSizes([400, 170])
-        column.addWidget(split, 1)
+        row = hbox((ElidedLabel(_EXPLANATION), 1), self.label, self.pause, self.clear)
+        split = splitter(
+            Qt.Orientation.Vertical,
+            (self.view, 1),
+            self.details,
+            name="eventSplit",
+            gap=GAP,
+            sizes=(400, 170),
+        )
+        vbox(row, self.filter, (split, 1), inside=self)
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()

@@ -25,8 +25,8 @@ LIVE, USAGE, WEEK, SUGGESTIONS, SERVERS, EMPTY = range(6)
 class ActivityPage(Page):
     """Four tabs over the journal, one over what runs; without a journal, the way to one."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         self._asking = False
         self.live = LiveTab(services)
         self.usage = UsageTab(services)

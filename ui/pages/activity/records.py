@@ -3,7 +3,7 @@
 import os
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from app.core.context import AppContext
 from app.core.text import plural
@@ -45,8 +45,8 @@ class RecordsButton(QPushButton):
     ended = Signal(str)
     failed = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(READ, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(READ)
         self._services = services
         self._job: Job | None = None
         self.setToolTip(_HINT)

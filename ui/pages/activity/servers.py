@@ -5,33 +5,26 @@ from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QPushButton,
-    QStackedWidget,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QTreeView, QWidget
 
 from app.core.text import plural
 from app.gateway.backend.client import request
 from app.gateway.backend.overview import Overview, RunningServer, overview
 from app.gateway.backend.rendezvous import STOP, STOP_SERVER, Place
-from app.gateway.sharing import Sharing
-from app.gateway.stored_sharing import every_sharing
+from app.gateway.sharing import PER_HOST, PER_SESSION, SHARED, Sharing
+from app.gateway.stored_sharing import choose_sharing, every_sharing
 from store.typed import Json
 from ui.look.text import count
-from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
-from ui.pages.activity.sharing_step import AUTO, TITLES, Share
 from ui.shell.services import Services
+from ui.shell.steps import store_step
 from ui.shell.tasks import Job
+from ui.widgets.boxes import boxed, hbox, stacked, vbox
 from ui.widgets.columns import Column
 from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
 
@@ -50,6 +43,13 @@ _NONE_HINT = (
     "The first host that goes through Toolcrib starts the process that all hosts share,"
     " and the servers that run for them appear here."
 )
+AUTO = ""  # Toolcrib's own decision
+TITLES = {
+    AUTO: "Toolcrib decides",
+    SHARED: "One for all hosts",
+    PER_HOST: "One per host",
+    PER_SESSION: "One per session",
+}
 _STATES = {
     "configured": "not started",
     "known": "not running",
@@ -88,8 +88,8 @@ class ServersTab(QWidget):
     result = Signal(str)
     failed = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self._waiting = False
         self.model: RowTable[RunningServer] = RowTable(COLUMNS, self)
@@ -97,20 +97,17 @@ class ServersTab(QWidget):
         self.view = self._make_view()
         self.sharing = self._make_sharing()
         self.why = ElidedLabel()
-        self.stop = QPushButton("Stop server")
+        self.stop = push_button("Stop server", self._stop_server)
         self.stop.setToolTip("Calls that are running fail. The next call starts the server again")
-        self.stop_all = QPushButton("Stop all")
+        self.stop_all = push_button("Stop all", self._stop_all)
         self.stop_all.setToolTip(
             "Ends the shared process and its servers. The next call of a host starts it again"
         )
         self.empty = EmptyState(services.theme, icon="pulse", text=_NONE, hint=_NONE_HINT)
-        self._stack = QStackedWidget()
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setInterval(PERIOD)
         self._timer.timeout.connect(self.refresh)
-        self.stop.clicked.connect(self._stop_server)
-        self.stop_all.clicked.connect(self._stop_all)
         self.sharing.activated.connect(self._choose)
         self.view.selectionModel().currentChanged.connect(lambda *_: self._on_selected())
         self._on_selected()
@@ -196,7 +193,14 @@ class ServersTab(QWidget):
         old = row.sharing.choice if row.sharing.by_user else AUTO
         new = self.sharing.itemData(number)
         if new != old:
-            self._services.undo.push(Share(self._services.tasks, row.name, old, new))
+            name = row.name
+            step = store_step(
+                self._services.tasks,
+                f"Switch {name} to “{TITLES[new].lower()}”",
+                lambda db: choose_sharing(db, name, new),
+                lambda db: choose_sharing(db, name, old),
+            )
+            self._services.undo.push(step)
             self.refresh()
 
     def _stop_server(self) -> None:
@@ -241,26 +245,11 @@ class ServersTab(QWidget):
     def _lay_out(self) -> None:
         label = PlainLabel("S&haring")
         label.setBuddy(self.sharing)
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(label)
-        row.addWidget(self.sharing)
-        row.addWidget(self.why, 1)
-        row.addWidget(self.stop)
-        row.addWidget(self.stop_all)
-        shown = QWidget()
-        column = QVBoxLayout(shown)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.figures)
-        column.addWidget(self.view, 1)
-        self._stack.addWidget(shown)
-        self._stack.addWidget(self.empty)
+        row = hbox(label, self.sharing, (self.why, 1), self.stop, self.stop_all)
+        shown = boxed(vbox(row, self.figures, (self.view, 1)))
+        self._stack = stacked(shown, self.empty)
         self._stack.setCurrentIndex(1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._stack)
+        vbox(self._stack, inside=self)
 
 
 def _sessions(seen: Overview) -> str:

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QStackedWidget,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.activity import label_query
 from app.core.changes import Changes
@@ -31,15 +24,16 @@ from app.hooks.usage import (
 )
 from app.policy.usage import DAY
 from ui.look.text import count, moment
-from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
 from ui.shell.badges import badge
 from ui.shell.host_names import host_names
 from ui.shell.services import Services
+from ui.widgets.boxes import boxed, hbox, stacked, vbox
 from ui.widgets.columns import Column
 from ui.widgets.delegates import BadgeDelegate, TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.push_button import push_button
 from ui.widgets.roles import BADGE, FAINT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -141,15 +135,14 @@ class SuggestionsTab(QWidget):
     result = Signal(str)
     failed = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self.model = _Table(columns(), self)
         self.figures = Figures(services.theme, _CARDS)
         self.weeks = ElidedLabel()
-        self.kept = ElidedLabel()
-        self.kept.setProperty("faint", True)
-        self.label = QPushButton(_LABEL)
+        self.kept = ElidedLabel(look="faint")
+        self.label = push_button(_LABEL, self._label)
         self.label.setEnabled(False)
         self.view = self._make_view()
         self.empty = EmptyState(
@@ -159,9 +152,7 @@ class SuggestionsTab(QWidget):
             hint=_HINT,
             buttons=("Open Hosts",),
         )
-        self._stack = QStackedWidget()
         self._lay_out()
-        self.label.clicked.connect(self._label)
         self.empty.buttons[0].clicked.connect(lambda: services.open_page("hosts"))
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self._on_current())
         self._on_current()
@@ -255,20 +246,7 @@ class SuggestionsTab(QWidget):
         return view
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.kept, 1)
-        row.addWidget(self.label)
-        shown = QWidget()
-        column = QVBoxLayout(shown)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.figures)
-        column.addWidget(self.weeks)
-        column.addLayout(row)
-        column.addWidget(self.view, 1)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(shown)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._stack)
+        row = hbox((self.kept, 1), self.label)
+        shown = boxed(vbox(self.figures, self.weeks, row, (self.view, 1)))
+        self._stack = stacked(self.empty, shown)
+        vbox(self._stack, inside=self)

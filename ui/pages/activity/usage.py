@@ -3,31 +3,24 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QHBoxLayout,
-    QPushButton,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QTreeView, QWidget
 
 from app.core.context import Db
 from app.core.text import plural
 from app.policy.coverage import ServerUse, coverage
 from app.policy.usage import Usage, read_usage
 from ui.look.text import count, short
-from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
 from ui.pages.activity.records import RecordsButton
 from ui.pages.activity.usage_tree import NEVER, UsageTree
 from ui.shell.actions import Tick, turn_off_words
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.columns import place
 from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
 PERIODS = (7, 30, 90)  # days
@@ -54,16 +47,15 @@ class UsageTab(QWidget):
     tool_requested = Signal(int)
     failed = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self.model = UsageTree(services.theme.icons.icon, self)
         self.period = self._make_period()
         self.evidence = ElidedLabel()
-        self.off = QPushButton("Turn off")
+        self.off = push_button("Turn off", self._turn_off)
         self.off.setToolTip("Of a server: its tools that were not called. One step, to be undone")
         self.off.setEnabled(False)
-        self.off.clicked.connect(self._turn_off)
         self.records = RecordsButton(services)
         self.records.progressed.connect(self.evidence.setText)
         self.records.ended.connect(self._on_records)
@@ -156,18 +148,7 @@ class UsageTab(QWidget):
         return view
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
         label = PlainLabel("&Period")
         label.setBuddy(self.period)
-        row.addWidget(label)
-        row.addWidget(self.period)
-        row.addWidget(self.evidence, 1)
-        row.addWidget(self.records)
-        row.addWidget(self.off)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.figures)
-        column.addWidget(self.view, 1)
+        row = hbox(label, self.period, (self.evidence, 1), self.records, self.off)
+        vbox(row, self.figures, (self.view, 1), inside=self)

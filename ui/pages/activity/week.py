@@ -5,23 +5,26 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTreeView, QWidget
 
+from app.core.changes import Changes
 from app.core.context import Db
 from app.host_status.digest import Digest, make_digest
 from app.policy.cost import ASSUMPTION
 from app.policy.coverage import ToolUse
-from app.policy.proposals import Proposal
+from app.policy.proposals import Proposal, bring_back, read_put_off, restore, snooze
+from store.records import PutOff
 from ui.look.text import count, short
-from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
-from ui.pages.activity.week_steps import BringBack, PutOffStep
 from ui.shell.actions import SettingsCommand, Tick, turn_off_words
 from ui.shell.services import Services
+from ui.shell.steps import Change, store_step
+from ui.widgets.boxes import SPARE, STRETCH, hbox, vbox
 from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
 
@@ -80,31 +83,24 @@ class WeekTab(QWidget):
     result = Signal(str)
     failed = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self.digest: Digest | None = None
         self.headline = PlainLabel(wrap=True)
-        self.evidence = ElidedLabel()
-        self.evidence.setProperty("faint", True)
+        self.evidence = ElidedLabel(look="faint")
         self.figures = Figures(services.theme, _CARDS)
         self.model = ProposalTable(self)
         self.view = self._table(self.model, "weekProposals", "Proposals of the week")
         self.called = CalledTable(self)
         self.called_view = self._table(self.called, "weekCalls", "Called most this week")
-        self.why = PlainLabel(wrap=True)
-        self.why.setProperty("faint", True)
-        self.take = QPushButton("Turn off")
-        self.take.setProperty("primary", True)
-        self.later = QPushButton("Not for 30 days")
-        self.never = QPushButton("Never propose")
-        self.again = QPushButton()
+        self.why = PlainLabel(wrap=True, look="faint")
+        self.take = push_button("Turn off", self._take, look="primary")
+        self.later = push_button("Not for 30 days", lambda: self._put_off(for_good=False))
+        self.never = push_button("Never propose", lambda: self._put_off(for_good=True))
+        self.again = push_button("", self._bring_back)
         self._lay_out()
         self.view.selectionModel().currentChanged.connect(lambda *_: self._on_chosen())
-        self.take.clicked.connect(self._take)
-        self.later.clicked.connect(lambda: self._put_off(for_good=False))
-        self.never.clicked.connect(lambda: self._put_off(for_good=True))
-        self.again.clicked.connect(self._bring_back)
         services.theme.changed.connect(self._fonts)
         self._fonts()
         self._show_nothing()
@@ -176,14 +172,46 @@ class WeekTab(QWidget):
 
     def _put_off(self, *, for_good: bool) -> None:
         proposal = self._chosen()
-        if proposal is not None:
-            step = PutOffStep(self._services, proposal, for_good=for_good, done=self.refresh)
-            self._services.undo.push(step)
+        if proposal is None:
+            return
+        clock = self._services.ctx.clock
+        before: PutOff | None = None  # known to the store thread only
+
+        def put_off(db: Db) -> Changes:
+            nonlocal before
+            before = read_put_off(db, proposal.key)
+            snooze(db, proposal, clock(), for_good=for_good)
+            return Changes()
+
+        def propose_again(db: Db) -> Changes:
+            bring_back(db, proposal.key, before)
+            return Changes()
+
+        when = "for good" if for_good else "for 30 days"
+        self._push(f"Put off {when}: {proposal.title}", put_off, propose_again)
 
     def _bring_back(self) -> None:
-        if self.digest is not None and self.digest.put_off:
-            step = BringBack(self._services, self.digest.put_off, done=self.refresh)
-            self._services.undo.push(step)
+        put = self.digest.put_off if self.digest is not None else ()
+        if not put:
+            return
+
+        def propose_again(db: Db) -> Changes:
+            for one in put:
+                bring_back(db, one.proposal)
+            return Changes()
+
+        def put_off(db: Db) -> Changes:
+            restore(db, put)
+            return Changes()
+
+        self._push(_again_words(len(put)), propose_again, put_off)
+
+    def _push(self, text: str, make: Change, take_back: Change) -> None:
+        def counted(_changes: Changes) -> None:
+            self.refresh()
+
+        step = store_step(self._services.tasks, text, make, take_back, done=counted)
+        self._services.undo.push(step)
 
     def _fonts(self) -> None:
         self._services.theme.dress(self.headline, 1, QFont.Weight.DemiBold)
@@ -197,26 +225,18 @@ class WeekTab(QWidget):
         return view
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GAP)
-        for button in (self.take, self.later, self.never):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.again)
-        tables = QHBoxLayout()
-        tables.setSpacing(GAP)
-        tables.addWidget(self.view, 5)
-        tables.addWidget(self.called_view, 3)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.headline)
-        column.addWidget(self.evidence)
-        column.addWidget(self.figures)
-        column.addLayout(tables, 1)
-        column.addWidget(self.why)
-        column.addLayout(buttons)
-        column.addStretch(0)
+        buttons = hbox(self.take, self.later, self.never, STRETCH, self.again)
+        tables = hbox((self.view, 5), (self.called_view, 3))
+        vbox(
+            self.headline,
+            self.evidence,
+            self.figures,
+            (tables, 1),
+            self.why,
+            buttons,
+            SPARE,
+            inside=self,
+        )
 
 
 def _values(digest: Digest) -> Sequence[str]:

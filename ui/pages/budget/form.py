@@ -3,20 +3,12 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QFormLayout,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QSlider,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QSlider, QWidget
 
 from app.core.settings import BudgetSettings
 from app.policy.budget import Budget
 from ui.look.theme import CARD, GAP
-from ui.shell.verdicts import meaning
+from ui.widgets.boxes import STRETCH, boxed, hbox, vbox
 from ui.widgets.elided import Choice
 from ui.widgets.label import PlainLabel
 from ui.widgets.number_field import number_field
@@ -36,6 +28,11 @@ _NAMES = {
     "block_percent": "BLOCK",
     "max_tools": "most tools",
     "on_block": "what BLOCK does",
+}
+_BLOCK_MEANS = {
+    "report": "nothing is stopped, the verdict is shown only",
+    "ask": "Toolcrib asks before it writes such a config",
+    "refuse": "Toolcrib writes no such config",
 }
 
 
@@ -59,8 +56,7 @@ class BudgetForm(QFrame):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, _SLIDER_PERCENT)
         self.slider.setAccessibleName("Budget in per cent of the context window")
-        self.share = PlainLabel()
-        self.share.setProperty("faint", True)
+        self.share = PlainLabel(look="faint")
         self.warn = number_field("Warn at", 1, 100, unit=" %")
         self.block = number_field("Block at", 1, 1_000, unit=" %")
         self.most = number_field("Most tools", 0, 10_000)
@@ -69,8 +65,7 @@ class BudgetForm(QFrame):
         self.on_block.setAccessibleName("When blocked")
         for words, value in _ON_BLOCK:
             self.on_block.addItem(words, value)
-        self.meaning = PlainLabel(wrap=True)
-        self.meaning.setProperty("faint", True)
+        self.meaning = PlainLabel(wrap=True, look="faint")
         self._wheel = WheelGuard(self)
         for field in (self.window_, self.tokens, self.slider, self.warn, self.block, self.most):
             self._wheel.look_after(field)
@@ -131,12 +126,7 @@ class BudgetForm(QFrame):
         _add(form, "Warn &at", _row(self.warn, block, self.block), self.warn)
         _add(form, "&Most tools", self.most)
         _add(form, "When bloc&ked", self.on_block)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(CARD, CARD, CARD, CARD)
-        column.setSpacing(GAP)
-        column.addLayout(form)
-        column.addWidget(self.meaning)
-        column.addStretch(1)
+        vbox(form, self.meaning, STRETCH, inside=self, margins=CARD)
 
 
 def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
@@ -148,10 +138,14 @@ def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = 
 
 
 def _row(*widgets: QWidget) -> QWidget:
-    both = QWidget()
-    row = QHBoxLayout(both)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(GAP)
-    for widget in widgets:
-        row.addWidget(widget, 0 if isinstance(widget, QLabel) else 1)
-    return both
+    return boxed(hbox(*((one, 0 if isinstance(one, QLabel) else 1) for one in widgets)))
+
+
+def meaning(budget: Budget) -> str:
+    """PASS, WARN and BLOCK in one sentence each."""
+    cap = f" or {budget.max_tools} tools" if budget.max_tools else ""
+    below = f"PASS below {budget.warn_from:,} tokens. WARN from there on."
+    if budget.warn_from > budget.block_over:
+        below = f"PASS up to {budget.block_over:,} tokens."
+    blocks = f"BLOCK above {budget.block_over:,} tokens{cap}"
+    return f"{below} {blocks}: {_BLOCK_MEANS.get(budget.on_block, '')}."

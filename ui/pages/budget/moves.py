@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QTreeView,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QFrame, QPushButton, QTreeView
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
@@ -24,7 +18,9 @@ from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
 from ui.shell.host_in_view import UNREAD
+from ui.widgets.boxes import SPARE, STRETCH, hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import ModestTable, as_rows
 
 _LEAST_ROWS = 3  # that the list shows; more where there is room
@@ -59,25 +55,18 @@ class BudgetMoves(QFrame):
         self.setProperty("card", True)
         self._theme = theme
         self.headline = PlainLabel(wrap=True)
-        self.evidence = PlainLabel(wrap=True)
-        self.evidence.setProperty("faint", True)
-        self.sum = PlainLabel(wrap=True)
-        self.sum.setObjectName("proposalsSum")
+        self.evidence = PlainLabel(wrap=True, look="faint")
+        self.sum = PlainLabel(wrap=True, name="proposalsSum")
         self._plan: PrunePlan | None = None  # that the ticks are held against
         self.model = MoveTable(self)
         self.view = self._make_view()
-        self.off = QPushButton("Turn off")
+        self.off = push_button("Turn off", lambda: self.off_wanted.emit(self.model.tools))
         self.off.setProperty("primary", True)
-        self.off.clicked.connect(lambda: self.off_wanted.emit(self.model.tools))
-        self.through = QPushButton("Serve hosts through Toolcrib…")
-        self.through.clicked.connect(self.through_wanted)
-        self.whole = PlainLabel(wrap=True)
-        self.whole.setObjectName("withWhatTheyHide")
-        self.behind = QPushButton("Count what they hide…")
-        self.behind.clicked.connect(self.behind_wanted)
-        self.split = QPushButton("Split the profile…")
+        self.through = push_button("Serve hosts through Toolcrib…", self.through_wanted)
+        self.whole = PlainLabel(wrap=True, name="withWhatTheyHide")
+        self.behind = push_button("Count what they hide…", self.behind_wanted)
+        self.split = push_button("Split the profile…", self.split_wanted)
         self.split.setToolTip("Several profiles of tools used together, each inside the budget")
-        self.split.clicked.connect(self.split_wanted)
         self._lay_out()
         self.model.dataChanged.connect(lambda *_: self._count())
         self.model.modelReset.connect(self._count)
@@ -149,23 +138,18 @@ class BudgetMoves(QFrame):
         self.view.setMinimumHeight(head + _LEAST_ROWS * self._theme.scaled(ROW) + 2 * GAP)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.off)
-        row.addWidget(self.through)
-        row.addWidget(self.split)
-        row.addWidget(self.behind)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(CARD, CARD, CARD, CARD)
-        column.setSpacing(GAP)
-        column.addWidget(self.headline)
-        column.addWidget(self.whole)
-        column.addWidget(self.evidence)
-        column.addWidget(self.view, 1)
-        column.addWidget(self.sum)
-        column.addStretch(0)
-        column.addLayout(row)
+        row = hbox(self.off, self.through, self.split, self.behind, STRETCH)
+        vbox(
+            self.headline,
+            self.whole,
+            self.evidence,
+            (self.view, 1),
+            self.sum,
+            SPARE,
+            row,
+            inside=self,
+            margins=CARD,
+        )
 
     def _make_view(self) -> QTreeView:
         view = ModestTable()

@@ -3,19 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QFrame,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QLineEdit, QTreeView, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.context import Db
@@ -44,9 +34,11 @@ from ui.shell.actions import SettingsCommand, Tick
 from ui.shell.host_in_view import COUNTING
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.widgets.boxes import boxed, hbox, scrolled, vbox
 from ui.widgets.columns import place
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import ModestTable, as_rows
 from ui.widgets.table_tools import tools_of
 
@@ -68,8 +60,8 @@ class _Measured:
 class BudgetPage(Page):
     """Form and proposals above, hosts below, the same check for CI at the end."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         self.form = BudgetForm()
         self.moves = BudgetMoves(services.theme)
         self.model = BudgetTable(self)
@@ -77,8 +69,7 @@ class BudgetPage(Page):
         self.command = QLineEdit(readOnly=True)
         self.command.setAccessibleName("The same check in CI")
         services.theme.dress_fixed(self.command)
-        self.copy = QPushButton("Copy")
-        self.copy.clicked.connect(self._copy)
+        self.copy = push_button("Copy", self._copy)
         self._lay_out()
         live = services.live
         self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
@@ -204,7 +195,6 @@ class BudgetPage(Page):
 
     def _show_split(self, split: Split) -> None:
         dialog = SplitDialog(split, self.services.theme, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.wanted.connect(lambda owners: self._make_split(dialog, owners))
         dialog.open()
 
@@ -230,29 +220,12 @@ class BudgetPage(Page):
         self._fit()
 
     def _lay_out(self) -> None:
-        self._above = QHBoxLayout()
-        self._above.setSpacing(GAP)
-        self._above.addWidget(self.form, 4)
-        self._above.addWidget(self.moves, 5)
-        below = QHBoxLayout()
-        below.setSpacing(GAP)
+        self._above = hbox((self.form, 4), (self.moves, 5))
         label = PlainLabel("&Same check in CI")
         label.setBuddy(self.command)
-        below.addWidget(label)
-        below.addWidget(self.command, 1)
-        below.addWidget(self.copy)
-        self._inside = QWidget()
-        column = QVBoxLayout(self._inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(MARGIN)
-        column.addLayout(self._above)
-        column.addWidget(self.view, 1)
-        column.addLayout(below)
-        self.area = QScrollArea(widgetResizable=True)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields take it
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setWidget(self._inside)
+        below = hbox(label, (self.command, 1), self.copy)
+        self._inside = boxed(vbox(self._above, (self.view, 1), below, gap=MARGIN))
+        self.area = scrolled(self._inside, sideways=False, focus=False)
         self._inside.installEventFilter(self)
         self.body.addWidget(self.area, 1)
 

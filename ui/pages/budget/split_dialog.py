@@ -13,7 +13,8 @@ from ui.shell.diff_colors import diff_colors
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.diff_rows import DiffRow, diff_rows
 from ui.widgets.diff_view import DiffView
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import as_rows
 
 _NO_OWNERS = "No calls are known yet, so no host or project is proposed. Choose profiles in Hosts."
@@ -32,26 +33,29 @@ class SplitDialog(FormDialog):
     wanted = Signal(object)
 
     def __init__(self, split: Split, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(f"Split the profile {split.plan.base}", "Make them", parent)
-        self.setObjectName("splitDialog")
+        super().__init__(
+            f"Split the profile {split.plan.base}", "Make them", parent, name="splitDialog"
+        )
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * _WIDTH)
         self._theme = theme
         self.split = split
         plan = split.plan
         count = plural(len(plan.profiles), "profile")
         limit = f"{plan.budget.limit:,}"
-        self.headline = plain_label(f"{count} of at most {limit} tokens ≈ each")
+        self.headline = PlainLabel(f"{count} of at most {limit} tokens ≈ each", wrap=True)
         theme.dress(self.headline, 1, QFont.Weight.DemiBold)
-        self.evidence = plain_label(f"{plan.evidence} Undo takes all of it back.", faint=True)
+        self.evidence = PlainLabel(
+            f"{plan.evidence} Undo takes all of it back.", wrap=True, look="faint"
+        )
         self.profiles = SplitTable(self)
         self.profiles.replace_rows(plan.profiles)
         self.profile_view = self._table(self.profiles, "Profiles to be made")
-        self.loss = plain_label("", faint=True)
+        self.loss = PlainLabel(wrap=True, look="faint")
         self.assignments = AssignmentTable(self)
         self.assignments.show(split.assignments)
         self.assignment_view = self._table(self.assignments, "Who gets which profile")
-        self.who = plain_label(_WHO if split.assignments else _NO_OWNERS, faint=True)
-        self.reason = plain_label("", faint=True)
+        self.who = PlainLabel(_WHO if split.assignments else _NO_OWNERS, wrap=True, look="faint")
+        self.reason = PlainLabel(wrap=True, look="faint")
         self.diff = DiffView(diff_colors(theme.colors))
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)
@@ -105,8 +109,7 @@ class SplitDialog(FormDialog):
     def _show_change(self, now: QModelIndex, _before: QModelIndex) -> None:
         row = self.assignments.row(now.row())
         changes = change_rows(row) if row is not None else ()
-        self.reason.setText(_reason(row) if row is not None else "")
-        self.reason.setVisible(bool(self.reason.text()))
+        self.reason.say(_reason(row) if row is not None else "")
         self.diff.show_rows(changes)
         self.diff.setVisible(bool(changes))
 

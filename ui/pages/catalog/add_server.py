@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QRadioButton,
     QScrollArea,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,9 +24,11 @@ from ui.pages.catalog.new_server import FieldError, command_line, command_server
 from ui.pages.catalog.pair_rows import PairRows
 from ui.pages.catalog.server_work import Discovery, add, take_text
 from ui.shell.services import Services
+from ui.widgets.boxes import STYLE, boxed, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
@@ -62,35 +63,26 @@ class AddServerDialog(Dialog):
         edits: bool = False,
         where: str = "",
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Add a server", name="addServer")
         self._services = services
         self._edits, self._where = edits, where
-        self.setObjectName("addServer")
-        self.setWindowTitle("Add a server")
         room = self.screen().availableGeometry().width() * 9 // 10
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
-        self.problem = PlainLabel()
+        self.problem = PlainLabel(wrap=True, look="wrong", name="addServerProblem")
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
         self.tabs.currentChanged.connect(lambda _number: self._show_hint(""))
-        self.problem.setObjectName("addServerProblem")
-        self.problem.setWordWrap(True)
-        self.problem.setProperty("wrong", True)
         self.problem.hide()
         buttons = QDialogButtonBox()
         buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        self.add = QPushButton("Add")
-        self.add.setProperty("primary", True)
+        self.add = push_button("Add", look="primary")
         self.submit_with(self.add)
         buttons.addButton(self.add, QDialogButtonBox.ButtonRole.AcceptRole)
         buttons.accepted.connect(self._press)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        for widget in (self.tabs, self.problem, buttons):
-            column.addWidget(widget)
+        self.lay_out(self.tabs, self.problem, buttons)
         if filled is not None:
             self._fill(*filled)
         self._show_kind()
@@ -137,9 +129,8 @@ class AddServerDialog(Dialog):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for widget in (area.viewport(), self.pairs):
             widget.setAutoFillBackground(False)
-        safe = PlainLabel(_IN_FILE.format(self._where) if self._where else _SAFE)
-        safe.setProperty("faint", True)
-        safe.setWordWrap(True)
+        words = _IN_FILE.format(self._where) if self._where else _SAFE
+        safe = PlainLabel(words, wrap=True, look="faint")
         page = QWidget()
         self._form = QFormLayout(page)
         self._form.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -158,14 +149,9 @@ class AddServerDialog(Dialog):
         self.text.setPlaceholderText(_PASTE)
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.text.setTabChangesFocus(True)
-        hint = PlainLabel("As a server's documentation gives it; servers pasted before stay.")
-        hint.setProperty("faint", True)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.addWidget(self.text, 1)
-        column.addWidget(hint)
-        return page
+        words = "As a server's documentation gives it; servers pasted before stay."
+        hint = PlainLabel(words, look="faint")
+        return boxed(vbox((self.text, 1), hint, margins=MARGIN, gap=STYLE))
 
     def _show_kind(self) -> None:
         by_url = self.by_url.isChecked()
@@ -218,8 +204,7 @@ class AddServerDialog(Dialog):
 
     def _fail(self, error: ToolcribError) -> None:
         self.add.setEnabled(True)
-        self._show_hint(f"{error.title} {error.hint}".strip())
+        self._show_hint(error.text)
 
     def _show_hint(self, text: str) -> None:
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        self.problem.say(text)

@@ -14,7 +14,8 @@ from app.core.settings import ProfileSettings, with_settings
 from store.typed import Json
 from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 
 _HINT = (
     "Divide several by commas. A precondition is authenticated(scope), after(tool pattern) or"
@@ -33,8 +34,7 @@ class ConditionDialog(FormDialog):
     def __init__(
         self, tool_id: str, settings: ProfileSettings, parent: QWidget | None = None
     ) -> None:
-        super().__init__("Conditions", "Save", parent)
-        self.setObjectName("conditionDialog")
+        super().__init__("Conditions", "Save", parent, name="conditionDialog")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
         self._tool_id, self._settings = tool_id, settings
         self.needs = self._line(settings.preconditions, "after(github/get_pull_request)")
@@ -44,9 +44,11 @@ class ConditionDialog(FormDialog):
         rows = QFormLayout()
         rows.addRow("&Preconditions", self.needs)
         rows.addRow("Only &for", self.principals)
-        wider = plain_label(_wider(tool_id, settings), faint=True)
+        wider = PlainLabel(_wider(tool_id, settings), wrap=True, look="faint")
         wider.setVisible(bool(wider.text()))
-        self.lay_out(plain_label(tool_id), rows, wider, plain_label(_HINT, faint=True))
+        self.lay_out(
+            PlainLabel(tool_id, wrap=True), rows, wider, PlainLabel(_HINT, wrap=True, look="faint")
+        )
         self.needs.setFocus()
 
     def press(self) -> None:
@@ -96,7 +98,6 @@ def edit_conditions(services: Services, row: CatalogTool, parent: QWidget) -> No
             SettingsCommand(live, old, new, f"Edit conditions of {row.tool.name}")
         )
     )
-    dialog.finished.connect(dialog.deleteLater)
     dialog.open()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool, trust_server
 from app.catalog.server_findings import findings_of
@@ -25,6 +25,7 @@ from ui.shell.actions import Pin, Tick
 from ui.shell.host_names import host_names
 from ui.shell.log import show_log
 from ui.shell.services import Services
+from ui.widgets.boxes import splitter, vbox
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
 from ui.widgets.shares import server_shares
@@ -60,8 +61,8 @@ class CatalogContent(QWidget):
     call_requested = Signal(object)
     sign_out_requested = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         theme = services.theme
         self._names = host_names()
@@ -122,26 +123,12 @@ class CatalogContent(QWidget):
         self._services.tasks.request(lambda db: read_usage(db, now), show)
 
     def _lay_out(self) -> None:
-        self.across = QSplitter(Qt.Orientation.Horizontal)
-        self.across.setObjectName("across")
-        self.across.setHandleWidth(MARGIN)
-        self.across.addWidget(self.tree)
-        self.across.addWidget(self.details)
-        self.across.setStretchFactor(0, 1)
-        self.across.setSizes([760, 290])
-        self.across.setChildrenCollapsible(False)
-        self.down = QSplitter(Qt.Orientation.Vertical)
-        self.down.setObjectName("down")
-        self.down.setHandleWidth(MARGIN)
-        self.down.addWidget(self.across)
-        self.down.addWidget(self.map_panel)
-        self.down.setStretchFactor(0, 1)
-        self.down.setSizes([420, 190])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(MARGIN)
-        column.addWidget(self.filter)
-        column.addWidget(self.down, 1)
+        sides = ((self.tree, 1), self.details)
+        self.across = splitter(Qt.Orientation.Horizontal, *sides, name="across", sizes=(760, 290))
+        parts = ((self.across, 1), self.map_panel)
+        self.down = splitter(Qt.Orientation.Vertical, *parts, name="down", sizes=(420, 190))
+        self.down.setChildrenCollapsible(True)
+        vbox(self.filter, (self.down, 1), inside=self, gap=MARGIN)
 
     def _connect(self) -> None:
         self.filter.filtered.connect(self._set_filter)

@@ -4,24 +4,16 @@ from html import escape
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.catalog.details_text import Details, Parameter
 from ui.pages.catalog.split_bars import SplitBars
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 WIDTH = 290  # pixels
 
@@ -47,18 +39,16 @@ class DetailsCard(QFrame):
         self.title.setObjectName("detailsTitle")
         self._subtitle = _label(self, faint=True, wrap=True)
         self._badges: list[Badge] = []
-        self._badge_row = QHBoxLayout()
-        self._badge_row.setSpacing(4)
+        self._badge_row = hbox(STRETCH, gap=4)
         self._headline = _label(self, wrap=True)
         self.log = QPushButton("Whole log…", self)
         self.log.setProperty("flat_link", True)
         self.log.setToolTip("Messages of the last read, and the server's output")
         self._log_of = ""
         self.log.clicked.connect(lambda: self.log_wanted.emit(self._log_of))
-        self.call = QPushButton("Call by hand… (T)", self)
+        self.call = push_button("Call by hand… (T)", lambda: self.call_pressed.emit(), parent=self)
         self.call.setProperty("flat_link", True)
         self.call.setToolTip("Fill in its arguments, call it, and see what comes back")
-        self.call.clicked.connect(lambda: self.call_pressed.emit())
         self._parts = SplitBars(theme, self)
         self._advice = _label(self, faint=True, wrap=True)
         self._text = _label(self, wrap=True)
@@ -99,8 +89,7 @@ class DetailsCard(QFrame):
             (self._parameters, parameter_table(shown.parameters)),
             (self._code_title, shown.code_title),
         ):
-            label.setText(text)
-            label.setVisible(bool(text))
+            label.say(text)
         self.call.setVisible(shown.callable)
         self._log_of = shown.log_of
         self.log.setVisible(bool(shown.log_of))
@@ -130,14 +119,10 @@ class DetailsCard(QFrame):
         inner = QWidget()
         inner.setObjectName("detailsInner")
         inner.setStyleSheet("#detailsInner { background: transparent; }")
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(CARD, CARD, CARD, GAP)
-        column.setSpacing(GAP)
-        self._badge_row.addStretch(1)
-        column.addWidget(self.title)
-        column.addWidget(self._subtitle)
-        column.addLayout(self._badge_row)
-        for widget in (
+        vbox(
+            self.title,
+            self._subtitle,
+            self._badge_row,
             self._headline,
             self.call,
             self.log,
@@ -146,10 +131,11 @@ class DetailsCard(QFrame):
             self._text,
             self._parameters,
             self._code_title,
-        ):
-            column.addWidget(widget)
-        column.addWidget(self._code, 1)
-        column.addStretch(1)
+            (self._code, 1),
+            STRETCH,
+            inside=inner,
+            margins=(CARD, CARD, CARD, GAP),
+        )
         area = QScrollArea(self)
         area.setAccessibleName("Details")
         area.setWidgetResizable(True)
@@ -161,10 +147,7 @@ class DetailsCard(QFrame):
         row.setContentsMargins(CARD, 0, CARD, 12)
         for button in self._buttons:
             row.addWidget(button)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(area, 1)
-        outer.addLayout(row)
+        vbox((area, 1), row, inside=self, gap=STYLE)
         self.area = area
 
 
@@ -188,10 +171,9 @@ def _breakable(name: str) -> str:
     return name.replace("_", "_\u200b").replace("-", "-\u200b")
 
 
-def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> QLabel:
-    label = PlainLabel(parent=parent)
+def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> PlainLabel:
+    label = PlainLabel(parent=parent, wrap=wrap)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setWordWrap(wrap)
     # long words must not make the card wider
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     label.setProperty("faint", faint)

@@ -1,27 +1,29 @@
 """Editing, renaming and duplicating servers: forms that begin with what a server is now."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.named_twice import named_twice
 from app.core.context import Db
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.export.entries.plan import load_entry
 from app.export.plan import EDIT, REMOVE, EntryChange
 from app.hosts.facts import host
 from app.hosts.launch import LaunchSpec
 from app.registry.importing import edit_server
-from app.registry.own_servers import given_with, is_own
+from app.registry.own_servers import bring_back, given_with, is_own, remove_own
 from app.registry.register import stored_launch
 from app.secrets.secret_store import SecretStore
 from store.records import MANUAL, EntryRecord, ServerRecord
 from ui.pages.catalog.add_server import AddServerDialog
-from ui.pages.catalog.removal import RemoveServers
 from ui.shell.services import Services
+from ui.shell.steps import Step, store_step
+from ui.shell.tasks import Tasks
 
 if TYPE_CHECKING:
     from app.core.changes import Changes
@@ -29,36 +31,34 @@ if TYPE_CHECKING:
 Launched = tuple[str, LaunchSpec]  # name and launch
 
 
-class EditServer(QUndoCommand):
+def _edit(services: Services, server_id: int, before: Launched, after: Launched) -> Step:
     """One server is started otherwise, or has another name; undo gives back what it was."""
 
-    def __init__(
-        self, services: Services, server: ServerRecord, before: Launched, after: Launched
-    ) -> None:
-        super().__init__(f"Edit {before[0]}")
-        self._services, self._id = services, server.id
-        self._before, self._after = before, after
+    def save(db: Db, launched: Launched) -> "Changes":
+        catalog = services.live.catalog
+        servers = catalog.servers if catalog else ()
+        server = next((one for one in servers if one.id == server_id), None)
+        if server is None:
+            raise ToolcribError("This server is no longer in the catalog.")
+        return edit_server(services.ctx, db, server, *launched)
 
-    def redo(self) -> None:
-        """Save the new one."""
-        self._save(self._after)
+    return store_step(
+        services.tasks,
+        f"Edit {before[0]}",
+        lambda db: save(db, after),
+        lambda db: save(db, before),
+    )
 
-    def undo(self) -> None:
-        """Save the old one again."""
-        self._save(self._before)
 
-    def _save(self, launched: Launched) -> None:
-        ctx, live, chosen = self._services.ctx, self._services.live, self._id
-
-        def change(db: Db) -> "Changes":
-            catalog = live.catalog
-            servers = catalog.servers if catalog else ()
-            server = next((one for one in servers if one.id == chosen), None)
-            if server is None:
-                raise ToolcribError("This server is no longer in the catalog.")
-            return edit_server(ctx, db, server, *launched)
-
-        self._services.tasks.change(change)
+def _removal(tasks: Tasks, servers: Sequence[ServerRecord]) -> Step:
+    """Servers that no host's file names leave the catalog; undo brings them back as they were."""
+    name = servers[0].name if len(servers) == 1 else plural(len(servers), "server")
+    return store_step(
+        tasks,
+        f"Remove {name}",
+        lambda db: remove_own(db, servers),
+        lambda db: bring_back(db, servers),
+    )
 
 
 class ServerForms(QObject):
@@ -85,14 +85,14 @@ class ServerForms(QObject):
         catalog = self._services.live.catalog
         if catalog is not None and is_own(server):
             gone = given_with(server, catalog.servers)
-            self._services.undo.push(RemoveServers(self._services.tasks, gone))
+            self._services.undo.push(_removal(self._services.tasks, gone))
         else:
             self._services.show_status(f"{server.name} is in a host's file: remove it on its own.")
 
     def remove(self, server: ServerRecord) -> None:
         """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""
         if is_own(server):
-            self._services.undo.push(RemoveServers(self._services.tasks, [server]))
+            self._services.undo.push(_removal(self._services.tasks, [server]))
         elif twice := named_twice(server):  # the name that is one too many
             self.change(twice[0].spare, REMOVE)
         elif (entry := self._only_entry(server)) is not None:
@@ -107,7 +107,7 @@ class ServerForms(QObject):
         self._services.tasks.request(
             lambda db: load_entry(db, places, entry).entry.launch,
             lambda launch: self._open_entry(entry, launch),
-            lambda error: self._services.show_status(f"{error.title} {error.hint}".strip()),
+            lambda error: self._services.show_status(error.text),
         )
 
     def _open_entry(self, entry: EntryRecord, launch: LaunchSpec | None) -> None:
@@ -121,7 +121,6 @@ class ServerForms(QObject):
         form.edited.connect(
             lambda name, typed: self._preview(EntryChange(entry, EDIT, name, _kept(launch, typed)))
         )
-        form.finished.connect(form.deleteLater)
         form.open()
 
     def _preview(self, change: EntryChange) -> None:
@@ -160,10 +159,9 @@ class ServerForms(QObject):
         before = (server.name, launch)
         form.edited.connect(
             lambda name, changed: self._services.undo.push(
-                EditServer(self._services, server, before, (name, _kept(launch, changed)))
+                _edit(self._services, server.id, before, (name, _kept(launch, changed)))
             )
         )
-        form.finished.connect(form.deleteLater)
         form.open()
 
 

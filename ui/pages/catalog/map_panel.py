@@ -4,21 +4,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QMenu,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from app.core.errors import ToolcribError
 from ui.look.theme import GAP
 from ui.pages.catalog.treemap import Treemap
 from ui.shell.services import Services
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 ALL = "All servers"
 _TWICE = 2.0  # device pixels a pixel of the saved picture
@@ -31,26 +26,14 @@ class MapPanel(QWidget):
         super().__init__(parent)
         self._services = services
         self.map = Treemap(services.theme, self)
-        self.all = QPushButton(ALL)
-        self.all.setProperty("flat_link", True)
-        self.all.setToolTip("Show all servers again (Esc)")
-        self.all.clicked.connect(lambda: self.map.zoom(""))
+        self.all = push_button(
+            ALL, lambda: self.map.zoom(""), look="flat_link", tip="Show all servers again (Esc)"
+        )
         self.here = PlainLabel()
-        self.caption = ElidedLabel()
-        self.caption.setObjectName("mapCaption")
-        self.caption.setProperty("faint", True)
+        self.caption = ElidedLabel(look="faint", name="mapCaption")
         self.caption.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP // 2)
-        row.addWidget(self.all)
-        row.addWidget(self.here)
-        row.addWidget(self.caption, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(row)
-        column.addWidget(self.map, 1)
+        row = hbox(self.all, self.here, (self.caption, 1), gap=GAP // 2)
+        vbox(row, (self.map, 1), inside=self, gap=2)
         self.map.pointed.connect(self.caption.setText)
         self.map.zoom_changed.connect(self._show_place)
         self.map.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -83,14 +66,13 @@ class MapPanel(QWidget):
         try:
             self.save_picture(Path(name))
         except ToolcribError as error:
-            self._services.show_status(f"{error.title} {error.hint}")
+            self._services.show_status(error.text)
         else:
             self._services.show_status(f"Saved the map to {name}")
 
     def _show_place(self, server: str) -> None:
         self.all.setEnabled(bool(server))
-        self.here.setText(f"› {server}" if server else "")
-        self.here.setVisible(bool(server))
+        self.here.say(f"› {server}" if server else "")
 
     def _open_menu(self, where: QPoint) -> None:
         menu = QMenu(self)

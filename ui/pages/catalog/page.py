@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDir, QSettings, Qt
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.catalog.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool, set_disabled
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from resources.sample.config import write_sample_config
@@ -23,6 +23,8 @@ from ui.pages.catalog.sign_in import SignIn
 from ui.pages.catalog.tree_rows import ATTENTION
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.shell.steps import store_step
+from ui.widgets.boxes import stacked
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import INFO
 
@@ -37,8 +39,8 @@ _FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
 class CatalogPage(Page):
     """Servers, tools, sizes."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         self.setObjectName("catalogPage")
         self.content = CatalogContent(services)
         self.reading = ReadingView(services)
@@ -54,9 +56,7 @@ class CatalogPage(Page):
                 "Find servers…",
             ),
         )
-        self._stack = QStackedWidget()
-        for widget in (self.content, self.reading, self.empty):
-            self._stack.addWidget(widget)
+        self._stack = stacked(self.content, self.reading, self.empty)
         self.body.addWidget(self._stack, 1)
         self.sign_in = SignIn(services, self.messages, self)
         self._calls = CallHistory()
@@ -160,7 +160,6 @@ class CatalogPage(Page):
             self.services.show_status("Servers are being read; add more when that is done.")
             return
         dialog = AddServerDialog(self.services, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.added.connect(self._on_added)
         dialog.open()
 
@@ -172,7 +171,6 @@ class CatalogPage(Page):
             self.services.show_status("Servers are being read; add more when that is done.")
             return
         dialog = FindServersDialog(self.services, self, query)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.added.connect(self._on_found)
         dialog.open()
 
@@ -215,7 +213,6 @@ class CatalogPage(Page):
             self.services.show_status("Servers are being read; add more when that is done.")
             return
         dialog = StackDialog(self.services, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.added.connect(self._on_added)
         dialog.open()
 
@@ -288,12 +285,16 @@ class CatalogPage(Page):
 
     def disable_server(self, server: ServerRecord | None = None) -> None:
         """Have Toolcrib leave a server alone, or no longer; the selected one if none is given."""
-        from ui.pages.catalog.disabling import DisableServer  # as above
-
         chosen = server or self._server_selected()
         if chosen is None:
             return
-        step = DisableServer(self.services.tasks, chosen, not chosen.disabled)
+        ids, disabled = [chosen.id], chosen.disabled
+        step = store_step(
+            self.services.tasks,
+            f"{'Enable' if disabled else 'Disable'} {chosen.name}",
+            lambda db: set_disabled(db, ids, not disabled),
+            lambda db: set_disabled(db, ids, disabled),
+        )
         self.services.undo.push(step)
 
     def sign_in_to_one(self) -> None:

@@ -3,23 +3,21 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
+from ui.widgets.boxes import STRETCH, hbox, vbox
 
 
 class PairRows(QWidget):
     """Rows of name and value; there is always an empty one to type into."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._what = "Variable"
         self.rows: list[tuple[QLineEdit, QLineEdit]] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(GAP)
-        self._column.addStretch(1)
+        self._column = vbox(STRETCH, inside=self)
         self._add()
 
     @property
@@ -52,11 +50,7 @@ class PairRows(QWidget):
         show.toggled.connect(lambda on: value.setEchoMode(_echo(on)))
         name.textChanged.connect(self._grow)
         value.textChanged.connect(self._grow)
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(name, 2)
-        row.addWidget(value, 3)
-        row.addWidget(show, 0, Qt.AlignmentFlag.AlignVCenter)
+        row = hbox((name, 2), (value, 3), (show, Qt.AlignmentFlag.AlignVCenter))
         self._column.insertLayout(len(self.rows), row)
         self.rows.append((name, value))
         self._label(len(self.rows) - 1)

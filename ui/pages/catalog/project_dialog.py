@@ -5,18 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QFileDialog,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QListWidget, QListWidgetItem, QWidget
 
 from ui.look.text import plain_tip, visible, with_tilde
 from ui.shell.services import Services
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
     from app.hosts.projects import KnownProject
@@ -36,9 +31,7 @@ class ProjectDialog(FormDialog):
     def __init__(
         self, services: Services, known: "Sequence[KnownProject]", parent: QWidget | None = None
     ) -> None:
-        super().__init__("Open a project", "Open", parent)
-        self.setObjectName("projectDialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        super().__init__("Open a project", "Open", parent, name="projectDialog")
         self._home = services.places.home
         self.list = QListWidget()
         self.list.setAccessibleName("Projects that your hosts know")
@@ -49,11 +42,10 @@ class ProjectDialog(FormDialog):
         self.list.setVisible(bool(known))
         self.list.setCurrentRow(0)
         self.list.itemActivated.connect(lambda _item: self.press())
-        self.other = QPushButton("Another folder…")
-        self.other.clicked.connect(self._choose_folder)
+        self.other = push_button("Another folder…", self._choose_folder)
         self.buttons.addButton(self.other, QDialogButtonBox.ButtonRole.ActionRole)
         self.save.setVisible(bool(known))
-        self.lay_out(plain_label(_SOME if known else _NONE, faint=True), self.list)
+        self.lay_out(PlainLabel(_SOME if known else _NONE, wrap=True, look="faint"), self.list)
         (self.list if known else self.other).setFocus()
 
     def press(self) -> None:

@@ -6,30 +6,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QProgressBar,
-    QPushButton,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QProgressBar, QPushButton, QTreeView, QWidget
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from store.records import NEEDS_SIGN_IN, READ, STOPPED
 from ui.look.text import APPROX, count, visible
-from ui.look.theme import GAP, MARGIN
-from ui.pages.catalog.reading_table import (
-    ReadingRow,
-    ReadingTable,
-)
+from ui.look.theme import MARGIN
+from ui.pages.catalog.reading_table import ReadingRow, ReadingTable
 from ui.pages.catalog.server_work import Discovery, find_in_project, find_servers, read, take_file
 from ui.shell.host_names import host_names
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 from ui.widgets.whole_text import WholeText
 
@@ -56,8 +47,8 @@ class ReadingView(QWidget):
     sign_in_requested = Signal(int, str)
     tools_read = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self._services = services
         self._discovery = Discovery()
         self._job: Job | None = None
@@ -334,44 +325,28 @@ class ReadingView(QWidget):
 
     def _build(self) -> None:
         theme = self._services.theme
-        self.title = PlainLabel("Looking for hosts…")
-        self.title.setObjectName("readingTitle")
-        self.promise = PlainLabel()
-        self.promise.setWordWrap(True)
-        self.promise.setProperty("faint", True)
-        self.problems = PlainLabel()
-        self.problems.setWordWrap(True)
-        self.problems.setProperty("wrong", True)
+        self.title = PlainLabel("Looking for hosts…", name="readingTitle")
+        self.promise = PlainLabel(wrap=True, look="faint")
+        self.problems = PlainLabel(wrap=True, look="wrong")
         self.problems.hide()
         self.bar = QProgressBar()
         self.bar.setAccessibleName("Servers read")
-        self.stop = QPushButton("Cancel")
-        self.stop.setObjectName("cancelRead")
-        self.stop.clicked.connect(self.cancel)
+        self.stop = push_button("Cancel", self.cancel, name="cancelRead")
         self.reason = WholeText()
         self.reason.setObjectName("readingReason")
         self.reason.setAccessibleName("What it starts")
-        self.enter = QPushButton("Sign in…")
-        self.enter.setObjectName("signIn")
-        self.enter.clicked.connect(self._request_sign_in)
+        self.enter = push_button("Sign in…", self._request_sign_in, name="signIn")
         self.enter.hide()
-        self.sum = PlainLabel()
-        self.sum.setProperty("faint", True)
-        self.skip = QPushButton("Back to the catalog")
-        self.skip.clicked.connect(self.ended)
-        self.rest = QPushButton()
-        self.rest.setObjectName("readRest")
-        self.rest.clicked.connect(self._read_rest)
+        self.sum = PlainLabel(look="faint")
+        self.skip = push_button("Back to the catalog", self.ended)
+        self.rest = push_button("", self._read_rest, name="readRest")
         self.rest.hide()
         self.more = QPushButton("Open a config file…")
         self.projects = QPushButton("Open a project…")
         self.projects.setObjectName("openProject")
         self.projects.setToolTip("Projects that your hosts know have servers of their own")
         self.projects.hide()
-        self.go = QPushButton("Read tools")
-        self.go.setObjectName("readTools")
-        self.go.setProperty("primary", True)
-        self.go.clicked.connect(self._press)
+        self.go = push_button("Read tools", self._press, look="primary", name="readTools")
         self.table = QTreeView()
         self.table.setObjectName("firstRunTable")
         self.table.setAccessibleName("Servers found")
@@ -384,28 +359,20 @@ class ReadingView(QWidget):
         self.table.selectionModel().currentChanged.connect(self._show_reason)
 
     def _lay_out(self) -> None:
-        progress = QHBoxLayout()
-        progress.setSpacing(GAP)
-        progress.addWidget(self.bar, 1)
-        progress.addWidget(self.stop)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GAP)
-        buttons.addWidget(self.sum, 1)
-        for button in (self.skip, self.projects, self.more, self.rest, self.go):
-            buttons.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(MARGIN)
-        for widget in (self.title, self.promise, self.problems):
-            column.addWidget(widget)
-        column.addLayout(progress)
-        column.addWidget(self.table, 1)
-        question = QHBoxLayout()
-        question.setSpacing(GAP)
-        question.addWidget(self.reason, 1)
-        question.addWidget(self.enter)
-        column.addLayout(question)
-        column.addLayout(buttons)
+        progress = hbox((self.bar, 1), self.stop)
+        buttons = hbox((self.sum, 1), self.skip, self.projects, self.more, self.rest, self.go)
+        question = hbox((self.reason, 1), self.enter)
+        vbox(
+            self.title,
+            self.promise,
+            self.problems,
+            progress,
+            (self.table, 1),
+            question,
+            buttons,
+            inside=self,
+            gap=MARGIN,
+        )
 
     def _recolor(self) -> None:
         theme = self._services.theme

@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.indexing.requests import LABEL, MODEL, PACK, USER, edited, put, request_problem, rows_of
-from app.indexing.summaries import encode
 from app.ranking.requests import LONGEST, MOST
 from store.records import RequestRecord, ToolRecord
 from ui.look.text import visible
 from ui.shell.services import Services
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.shell.summaries import text_step
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 
 _HINT = (
     "Requests that users type when they need this tool, one a line."
@@ -34,17 +34,19 @@ class RequestsDialog(FormDialog):
     def __init__(
         self, tool: ToolRecord, live: Sequence[RequestRecord], parent: QWidget | None = None
     ) -> None:
-        super().__init__("Requests", "Save", parent)
-        self.setObjectName("requestsDialog")
+        super().__init__("Requests", "Save", parent, name="requestsDialog")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
         self._known = {row.text for row in live}
         self.text = QPlainTextEdit("\n".join(row.text for row in live))
         self.text.setAccessibleName("Requests")
         self.text.setTabChangesFocus(True)
         self.text.setFixedHeight(self.fontMetrics().lineSpacing() * (MOST + 3))
-        self.origins = plain_label(origins(live), faint=True)
+        self.origins = PlainLabel(origins(live), wrap=True, look="faint")
         self.lay_out(
-            plain_label(visible(tool.tool_id)), plain_label(_HINT), self.text, self.origins
+            PlainLabel(visible(tool.tool_id), wrap=True),
+            PlainLabel(_HINT, wrap=True),
+            self.text,
+            self.origins,
         )
         self.text.setFocus()
 
@@ -67,42 +69,6 @@ class RequestsDialog(FormDialog):
         self.accept()
 
 
-class RequestsCommand(QUndoCommand):
-    """Other requests for a tool."""
-
-    def __init__(
-        self,
-        services: Services,
-        tool: ToolRecord,
-        before: tuple[RequestRecord, ...],
-        after: tuple[RequestRecord, ...],
-    ) -> None:
-        super().__init__(f"Edit requests of {tool.name}")
-        self._services = services
-        self._tool = tool
-        self._before, self._after = before, after
-
-    def redo(self) -> None:
-        """Use the new ones."""
-        self._put(self._after)
-
-    def undo(self) -> None:
-        """Use the ones before."""
-        self._put(self._before)
-
-    def _put(self, rows: tuple[RequestRecord, ...]) -> None:
-        services, tool = self._services, self._tool
-
-        def encode_them(_changes: object) -> None:
-            ctx = services.ctx
-            services.tasks.work(
-                lambda job: encode(ctx, lambda: not job.cancelled.is_set()),
-                lambda _none: services.live.load(),
-            )
-
-        services.tasks.change(lambda db: put(db, tool, rows), encode_them)
-
-
 def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None:
     """Let the user see and write what a tool is asked for."""
     tool = row.tool
@@ -117,10 +83,15 @@ def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None
         def push(texts: list[str]) -> None:
             if texts != now:
                 after = edited(tool, before, texts)
-                services.undo.push(RequestsCommand(services, tool, before, after))
+                step = text_step(
+                    services,
+                    f"Edit requests of {tool.name}",
+                    lambda db: put(db, tool, after),
+                    lambda db: put(db, tool, before),
+                )
+                services.undo.push(step)
 
         dialog.submitted.connect(push)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     services.tasks.request(lambda db: rows_of(db, tool.id), show)

@@ -22,7 +22,8 @@ from app.ranking.rewrite import Model, commands_here, model_of, what_is_sent
 from store.records import ToolRecord
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 from ui.widgets.message_bar import DONE, INFO, MessageBar
 
 _ENDPOINT = "An OpenAI-compatible endpoint"
@@ -54,8 +55,7 @@ class RequestOffer(FormDialog):
         host: HostModel | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Have requests written", "Send and write", parent)
-        self.setObjectName("requestOffer")
+        super().__init__("Have requests written", "Send and write", parent, name="requestOffer")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
         self._tools, self._host = lacks.tools, host
         settings = services.ctx.settings
@@ -73,14 +73,13 @@ class RequestOffer(FormDialog):
         self.key = _line(settings.requests_key_env, "Variable with the key", "none")
         self.later = QCheckBox(_LATER)
         self.later.setChecked(settings.requests_new)
-        self.sent = plain_label("")
-        self.sent.setObjectName("requestsSent")
+        self.sent = PlainLabel(wrap=True, name="requestsSent")
         self._rows = QFormLayout()
         self._rows.addRow("&Written by", self.way)
         self._rows.addRow("&URL", self.url)
         self._rows.addRow("&Model", self.model)
         self._rows.addRow("Variable with the &key", self.key)
-        first = plain_label(f"{lacks.sentence} {lacks.held_sentence}".strip())
+        first = PlainLabel(f"{lacks.sentence} {lacks.held_sentence}".strip(), wrap=True)
         self.lay_out(first, self._rows, self.sent, self.later)
         self.way.currentIndexChanged.connect(self._show)
         for line in (self.url, self.model):
@@ -93,7 +92,7 @@ class RequestOffer(FormDialog):
         try:
             model = self._chosen()
         except ToolcribError as error:
-            self.refuse(f"{error.title} {error.hint}", self.model)
+            self.refuse(error.text, self.model)
             return
         kept: dict[str, object] = {}
         if not self._is_sampling():  # a host is asked only after this very yes
@@ -183,7 +182,6 @@ class RequestWriting(QObject):
         assert isinstance(parent, QWidget)
         dialog = RequestOffer(self._services, lacks, host, parent)
         dialog.agreed.connect(lambda choice: self._agreed(choice, lacks.tools))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _agreed(self, choice: Choice, tools: Sequence[ToolRecord]) -> None:

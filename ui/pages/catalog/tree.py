@@ -4,13 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QLabel,
-    QMenu,
-    QTreeView,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QMenu, QTreeView, QVBoxLayout
 
 from app.catalog.catalog import CatalogTool
 from store.records import MANUAL, EntryRecord, ServerRecord

@@ -4,24 +4,19 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.core.text import plural
 from app.export.backups import Backup
-from ui.look.theme import GAP, ROW, Theme
+from ui.look.theme import ROW, Theme
 from ui.pages.hosts.session import HostsSession, when
 from ui.shell.diff_colors import diff_colors
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.diff_rows import DiffRow, change_count
 from ui.widgets.diff_view import DiffView
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _COLUMNS = ("Copied before the write of", "File", "Size")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -36,8 +31,8 @@ class BackupsSheet(QWidget):
     closed = Signal()
     restored = Signal(object)
 
-    def __init__(self, theme: Theme, desk: HostsSession, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, desk: HostsSession) -> None:
+        super().__init__()
         self._desk, self._theme = desk, theme
         self._backups: Sequence[Backup] = ()
         self._title = PlainLabel()
@@ -53,14 +48,10 @@ class BackupsSheet(QWidget):
         self.diff = DiffView(diff_colors(theme.colors))
         self.diff.before.setObjectName("backupBefore")
         self.diff.after.setObjectName("backupAfter")
-        self.summary = PlainLabel()
-        self.summary.setProperty("faint", True)
-        self.restore = QPushButton("Restore")
-        self.restore.setProperty("primary", True)
-        close = QPushButton("Close")
+        self.summary = PlainLabel(look="faint")
+        self.restore = push_button("Restore", self._restore, look="primary")
+        close = push_button("Close", self.closed)
         self._lay_out(close)
-        close.clicked.connect(self.closed)
-        self.restore.clicked.connect(self._restore)
         self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
         theme.changed.connect(self._recolor)
 
@@ -114,15 +105,5 @@ class BackupsSheet(QWidget):
         self.diff.set_colors(diff_colors(self._theme.colors))
 
     def _lay_out(self, close: QPushButton) -> None:
-        foot = QHBoxLayout()
-        foot.setSpacing(GAP)
-        foot.addWidget(self.summary, 1)
-        foot.addWidget(close)
-        foot.addWidget(self.restore)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self._title)
-        column.addWidget(self.list)
-        column.addWidget(self.diff, 1)
-        column.addLayout(foot)
+        foot = hbox((self.summary, 1), close, self.restore)
+        vbox(self._title, self.list, (self.diff, 1), foot, inside=self)

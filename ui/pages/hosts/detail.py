@@ -9,13 +9,10 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QRadioButton,
-    QScrollArea,
     QStackedWidget,
     QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,11 +33,13 @@ from ui.shell.diff_colors import diff_colors
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.host_state import modes_of, state_text
 from ui.widgets.badge import Badge, BadgeText
+from ui.widgets.boxes import STYLE, boxed, hbox, scrolled, vbox
 from ui.widgets.diff_rows import DiffRow, diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
 
@@ -62,10 +61,8 @@ class HostDetail(QWidget):
     link_wanted = Signal()
     tools_wanted = Signal()
 
-    def __init__(
-        self, theme: Theme, home: Path, advanced: Advanced, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, home: Path, advanced: Advanced) -> None:
+        super().__init__()
         self._theme = theme
         self._advanced = advanced
         self._home = home
@@ -77,8 +74,7 @@ class HostDetail(QWidget):
         self.name = PlainLabel()
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
-        self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
-        self.path.setProperty("faint", True)
+        self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
         self.modes = QWidget()
         self.modes.setObjectName("exportMode")
         self.modes.setAccessibleName("Export")
@@ -104,26 +100,21 @@ class HostDetail(QWidget):
         self.wrap.setObjectName("wrapLines")
         self.wrap.setToolTip("Cut long lines to the width, alike on both sides")
         self.wrap.setChecked(self.diff.wraps)
-        self.nothing = PlainLabel(wrap=True)
+        self.nothing = PlainLabel(wrap=True, look="faint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.nothing.setProperty("faint", True)
-        self.hint = PlainLabel(KEPT, wrap=True)
-        self.hint.setProperty("faint", True)
+        self.hint = PlainLabel(KEPT, wrap=True, look="faint")
         self.tools = QPushButton(" What the model gets")  # the blank keeps the icon off the words
         self.tools.setObjectName("hostToolsButton")
         self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
-        self.backups = QPushButton("Backups")
-        self.copy = QPushButton("Copy")
-        self.link = QPushButton("Copy link")
+        self.backups = push_button("Backups", self.backups_wanted)
+        self.copy = push_button("Copy", self.copy_wanted)
+        self.link = push_button("Copy link", self.link_wanted)
         self.link.setToolTip("A link by which the host adds Toolcrib's entry itself")
-        self.write = QPushButton("Write config")
-        self.write.setObjectName("writeConfig")
-        self.write.setProperty("primary", True)
+        self.write = push_button("Write config", look="primary", name="writeConfig")
         self.hook = HookCard(theme)
         self.rules = RulesCard(theme)
         self._icon = PlainLabel()
         self._shown = _Shown()
-        self.area = QScrollArea(widgetResizable=True)  # large texts need more than a screen
         self._box = QFrame()
         self._foot = Flow(at_end=True)
         self._buttons = QWidget()
@@ -317,10 +308,7 @@ class HostDetail(QWidget):
         self.go_through.clicked.connect(self.radios[THROUGH].click)
         self.suggest.clicked.connect(self.hook.switch.click)
         self.write.clicked.connect(self.write_wanted)
-        self.backups.clicked.connect(self.backups_wanted)
         self.tools.clicked.connect(self.tools_wanted)
-        self.copy.clicked.connect(self.copy_wanted)
-        self.link.clicked.connect(self.link_wanted)
         self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
         self._theme.changed.connect(self._recolor)
@@ -330,27 +318,22 @@ class HostDetail(QWidget):
         self.mode_chosen.emit(mode)
 
     def _lay_out(self) -> None:
-        head, below = QHBoxLayout(), QHBoxLayout()
-        head.addWidget(self.name, 1)
-        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
+        head = hbox((self.name, 1), (self.state, Qt.AlignmentFlag.AlignVCenter), gap=STYLE)
         modes = Flow(self.modes, spacing=CARD)
         modes.addWidget(PlainLabel("Export"))
         for radio in self.radios.values():
             modes.addWidget(radio)
-        choice = QHBoxLayout()
-        choice.addWidget(self.modes, 1)
-        choice.addWidget(self.wrap, 0, Qt.AlignmentFlag.AlignTop)
-        below.addWidget(self.path, 1)
-        below.addWidget(self.headline)
+        choice = hbox((self.modes, 1), (self.wrap, Qt.AlignmentFlag.AlignTop), gap=STYLE)
+        below = hbox((self.path, 1), self.headline, gap=STYLE)
         self._box.setProperty("card", True)
-        box = QHBoxLayout(self._box)
-        box.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
-        box.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        words = QVBoxLayout()
-        words.setSpacing(GAP)
-        words.addWidget(self.notes)
-        words.addWidget(self.advice)
-        box.addLayout(words, 1)
+        words = vbox(self.notes, self.advice)
+        hbox(
+            (self._icon, Qt.AlignmentFlag.AlignTop),
+            (words, 1),
+            inside=self._box,
+            margins=(CARD - 4, GAP, CARD - 4, GAP),
+            gap=STYLE,
+        )
         advice = Flow(self.advice)
         for button in (self.go_through, self.suggest):
             advice.addWidget(button)
@@ -361,27 +344,21 @@ class HostDetail(QWidget):
             row.addWidget(button)
         self._foot.add_wide(self.hint, self._theme.scaled(_HINT))
         self._foot.addWidget(self._buttons)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(head)
-        column.addLayout(below)
-        column.addLayout(choice)
-        column.addWidget(self.http)
-        column.addWidget(self.reach)
-        column.addWidget(self._box)
-        column.addWidget(self.files)
-        column.addWidget(self._shown, 1)
-        column.addLayout(self._foot)
-        column.addWidget(self.hook)
-        column.addWidget(self.rules)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside takes it
-        self.area.setWidget(inside)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.area)
+        inside = vbox(
+            head,
+            below,
+            choice,
+            self.http,
+            self.reach,
+            self._box,
+            self.files,
+            (self._shown, 1),
+            self._foot,
+            self.hook,
+            self.rules,
+        )
+        self.area = scrolled(boxed(inside), focus=False)  # large texts need more than a screen
+        vbox(self.area, inside=self)
 
 
 class _Shown(QStackedWidget):

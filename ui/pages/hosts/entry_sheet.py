@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import DISABLE, REMOVE, EntryChange, Plan
 from ui.look.theme import Theme
 from ui.pages.hosts.change_sheet import ChangeSheet
+from ui.widgets.push_button import push_button
 
 _BUTTONS = {REMOVE: "Remove from the file"}
 
@@ -46,12 +46,11 @@ class EntrySheet(ChangeSheet):
 
     change_wanted = Signal(object)
 
-    def __init__(self, theme: Theme, home: Path, parent: QWidget | None = None) -> None:
-        super().__init__(theme, home, "entry", parent)
+    def __init__(self, theme: Theme, home: Path) -> None:
+        super().__init__(theme, home, "entry")
         self.preview: EntryPreview | None = None
-        self.instead = QPushButton("Remove it there…")
+        self.instead = push_button("Remove it there…", self._remove_instead)
         self.foot.insertWidget(2, self.instead)
-        self.instead.clicked.connect(self._remove_instead)
         self.write.clicked.connect(self._write)
 
     def show_preview(self, preview: EntryPreview) -> None:

@@ -1,21 +1,16 @@
 """Switches of what Toolcrib adds to a host's prompts: suggested tools, words on the menu."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QFrame, QWidget
 
 from app.hooks.files import reads
 from app.hooks.rules import RulesStatus
 from app.hooks.status import OFF, WAITING, HookStatus
 from ui.look.text import plain_tip
 from ui.look.theme import CARD, GAP, Theme
+from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _BESIDE = 10  # px around a switch's box
 
@@ -35,19 +30,12 @@ class SwitchCard(QFrame):
         self._installed = False
         self.used = False  # whether it is on, or needs a look
         self.switch = QCheckBox(title)
-        self.words = PlainLabel(wrap=True)
-        self.words.setProperty("faint", True)
+        self.words = PlainLabel(wrap=True, look="faint")
         self._icon = PlainLabel()
-        self._row = QHBoxLayout()
-        self._row.setSpacing(GAP)
-        self._row.addWidget(self._icon)
-        self._row.addWidget(self.switch)
-        self._row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
-        column.setSpacing(GAP // 4)
-        column.addLayout(self._row)
-        column.addWidget(self.words)
+        self._row = hbox(self._icon, self.switch, STRETCH)
+        vbox(
+            self._row, self.words, inside=self, margins=(CARD - 4, GAP, CARD - 4, GAP), gap=GAP // 4
+        )
         self.switch.clicked.connect(self._on_clicked)
         theme.changed.connect(self._recolor)
         self._recolor()
@@ -82,19 +70,17 @@ class HookCard(SwitchCard):
 
     list_wanted = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "Suggest tools for each prompt", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Suggest tools for each prompt")
         self.switch.setObjectName("hookSwitch")
-        self.update_button = QPushButton("Update…")
+        self.update_button = push_button("Update…", lambda: self.change_wanted.emit(True))
         self.update_button.setObjectName("updateHook")
         self.update_button.setToolTip("Update the hook to the way this host gets its tools now")
-        self.list_button = QPushButton("Narrow the list…")
+        self.list_button = push_button("Narrow the list…", self.list_wanted)
         self.list_button.setObjectName("narrowList")
         self.list_button.setToolTip("Show the hook that removes tools that do not fit a request")
         for button in (self.update_button, self.list_button):
             self._row.addWidget(button)
-        self.list_button.clicked.connect(self.list_wanted)
-        self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
     def show_status(self, status: HookStatus | None, *, keeps: bool = False) -> None:
         """Show the state of the host's hook; None before the first look.
@@ -119,8 +105,8 @@ class HookCard(SwitchCard):
 class RulesCard(SwitchCard):
     """Words on the menu in the host's own instructions."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "Rules snippet", parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, "Rules snippet")
         self.switch.setObjectName("rulesSwitch")
 
     def show_status(self, status: RulesStatus | None) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
-
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import Plan
 from app.hooks.entries import LIST
@@ -55,8 +53,8 @@ class HookPreview:
 class HookSheet(ChangeSheet):
     """The hook's difference."""
 
-    def __init__(self, theme: Theme, home: Path, parent: QWidget | None = None) -> None:
-        super().__init__(theme, home, "hook", parent)
+    def __init__(self, theme: Theme, home: Path) -> None:
+        super().__init__(theme, home, "hook")
         self.preview: HookPreview | None = None
         self.write.clicked.connect(self._write)
 

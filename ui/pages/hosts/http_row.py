@@ -1,11 +1,13 @@
 """The choice of a URL instead of a command, below the modes: shown where both are possible."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from app.host_status.status import HostStatus
 from store.records import THROUGH
 from ui.look.theme import CARD
+from ui.widgets.boxes import STRETCH, hbox
+from ui.widgets.push_button import push_button
 
 _OWN = "Over &HTTP: a URL instead of a command"
 _OF_TEAM = "The team gateway's &URL instead of a command; needs the network"
@@ -28,16 +30,10 @@ class HttpRow(QWidget):
         self._writable = ""  # id of a host that takes a URL
         self.box = QCheckBox(_OWN)
         self.box.setObjectName("overHttp")
-        self.login = QPushButton("Start with your login…")
+        self.login = push_button("Start with your login…", self.login_wanted)
         self.login.setToolTip("Open Settings, Login: a host cannot start Toolcrib over HTTP")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(CARD)
-        row.addWidget(self.box)
-        row.addWidget(self.login)
-        row.addStretch(1)
+        hbox(self.box, self.login, STRETCH, inside=self, gap=CARD)
         self.box.clicked.connect(self.chosen)
-        self.login.clicked.connect(self.login_wanted)
         self.hide()
 
     @property

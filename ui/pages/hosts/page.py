@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.changes import Changes
 from app.core.errors import ToolcribError
@@ -15,7 +15,6 @@ from app.export.plan import EntryChange, Plan
 from app.host_status.drift import OUTSIDE, Drift
 from app.host_status.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
-from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
 from ui.pages.hosts.change_sheet import ChangeSheet
 from ui.pages.hosts.commands import WriteCommand
@@ -36,6 +35,7 @@ from ui.pages.hosts.way_out import WayOut
 from ui.shell.host_state import first_mode, hashes, hosts_badge, urgency, was_written
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.widgets.boxes import splitter, stacked
 from ui.widgets.diff_rows import diff_rows, pair_lines
 from ui.widgets.message_bar import DONE, INFO, WARN
 
@@ -45,8 +45,8 @@ LIST_WIDTH = 220
 class HostsPage(Page):
     """Host list left, the chosen host right."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         theme = services.theme
         self.desk = HostsSession(services, self)
         self.watch = HostsWatch(services.places, services.ctx.paths, self)
@@ -68,21 +68,18 @@ class HostsPage(Page):
         self._pending_error: tuple[ToolcribError, WrittenFiles] | None = None
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
-        self._stack = QStackedWidget()
-        for widget in (self.detail, self.sheet, self.tools, self.hook, self.entry):
-            self._stack.addWidget(widget)
+        self._stack = stacked(self.detail, self.sheet, self.tools, self.hook, self.entry)
         self.changes = EntryFlow(self.desk, self.entry, self._stack, self.messages, self.detail)
         self.prompts = HookFlow(self.desk, self.hook, self._stack, self.messages, self.detail)
         self.listening = HttpFlow(services, self.desk, self.messages, self.detail.http)
         self.leaving = WayOut(self.desk, self.messages, self)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setObjectName("hostsSplit")
-        split.addWidget(self.side)
-        split.addWidget(self._stack)
-        split.setStretchFactor(1, 1)
-        split.setSizes([LIST_WIDTH, 800])
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(MARGIN)
+        split = splitter(
+            Qt.Orientation.Horizontal,
+            self.side,
+            (self._stack, 1),
+            name="hostsSplit",
+            sizes=(LIST_WIDTH, 800),
+        )
         self.body.addWidget(split, 1)
         self._connect()
 

@@ -3,24 +3,18 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
 
 from app.catalog.catalog import Catalog
 from app.core.text import plural
 from app.export.plan import Plan
 from store.records import THROUGH
-from ui.look.theme import CARD, GAP
+from ui.look.theme import CARD
+from ui.widgets.boxes import STYLE, hbox, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 
 class ReachRow(QWidget):
@@ -36,17 +30,11 @@ class ReachRow(QWidget):
         self._host = ""
         self._also: tuple[str, ...] = ()
         self._others: tuple[str, ...] = ()
-        self.words = ElidedLabel()
-        self.words.setObjectName("hostReach")
-        self.add = QPushButton("Servers of other hosts…")
+        self.words = ElidedLabel(name="hostReach")
+        self.add = push_button("Servers of other hosts…", self._choose)
         self.add.setObjectName("addOtherServers")
         self.add.setToolTip("Choose servers of other hosts that this host also reaches")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(CARD)
-        row.addWidget(self.words, 1)
-        row.addWidget(self.add)
-        self.add.clicked.connect(self._choose)
+        hbox((self.words, 1), self.add, inside=self, gap=CARD)
         self.hide()
 
     def show_plan(self, plan: Plan, catalog: Catalog) -> None:
@@ -67,7 +55,6 @@ class ReachRow(QWidget):
 
     def _choose(self) -> None:
         dialog = OtherServers(self._host, self._others, self._also, self.window())
-        dialog.finished.connect(dialog.deleteLater)
         dialog.accepted.connect(lambda: self.chosen.emit(dialog.names))
         dialog.open()
 
@@ -78,9 +65,7 @@ class OtherServers(Dialog):
     def __init__(
         self, host: str, names: Sequence[str], ticked: Sequence[str], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self.setObjectName("otherServers")
-        self.setWindowTitle("Servers of other hosts")
+        super().__init__(parent, title="Servers of other hosts", name="otherServers")
         intro = PlainLabel(
             f"{host} reaches its own servers. Tick those that its model is to reach as well.",
             wrap=True,
@@ -100,10 +85,7 @@ class OtherServers(Dialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.submit_with(self.buttons.button(QDialogButtonBox.StandardButton.Ok))
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        for widget in (intro, self.list, self.buttons):
-            column.addWidget(widget)
+        vbox(intro, self.list, self.buttons, inside=self, margins=STYLE)
 
     @property
     def names(self) -> tuple[str, ...]:

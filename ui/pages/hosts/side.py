@@ -1,19 +1,20 @@
 """The host list, and the way out below it."""
 
 from PySide6.QtCore import QItemSelectionModel, Qt
-from PySide6.QtWidgets import QListView, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QPushButton, QWidget
 
 from app.core.text import plural
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.pages.hosts.cells import HostDelegate
 from ui.pages.hosts.host_list import HostListModel
+from ui.widgets.boxes import vbox
 
 
 class HostsSide(QWidget):
     """The left side of the Hosts page."""
 
-    def __init__(self, theme: Theme, model: HostListModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, model: HostListModel) -> None:
+        super().__init__()
         self._model = model
         self.list = QListView()
         self.list.setObjectName("hostList")
@@ -32,12 +33,7 @@ class HostsSide(QWidget):
         self.way_out = QPushButton("Restore all hosts…")
         self.way_out.setToolTip("Restore every host file to its state before Toolcrib")
         self.way_out.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.list, 1)
-        column.addWidget(self.fold)
-        column.addWidget(self.way_out)
+        vbox((self.list, 1), self.fold, self.way_out, inside=self)
         model.modelReset.connect(self._fit)
         model.modelReset.connect(self._show_fold)
         self._show_fold()

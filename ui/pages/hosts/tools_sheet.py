@@ -2,13 +2,7 @@
 
 from PySide6.QtCore import QModelIndex, QObject, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
@@ -17,16 +11,18 @@ from app.host_status.sizes import HostSize
 from app.host_status.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
 from store.records import THROUGH
 from ui.look.text import APPROX, count
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.save_report import save_report
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
+from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.guarded import Guarded
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -95,14 +91,13 @@ class ToolsSheet(QWidget):
 
     closed = Signal()
 
-    def __init__(self, services: Services, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services, theme: Theme) -> None:
+        super().__init__()
         self._services = services
         self._size: HostSize | None = None
         self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
-        self.headline = PlainLabel(wrap=True)
-        self.headline.setProperty("faint", True)
+        self.headline = PlainLabel(wrap=True, look="faint")
         self.search = IconField(theme)
         self.search.setPlaceholderText("Search names, states and reasons")
         self.search.setAccessibleName("Search the list")
@@ -113,8 +108,7 @@ class ToolsSheet(QWidget):
         self.shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.view = self._make_view(theme)
         self.search.textChanged.connect(self._filter)
-        self.why = PlainLabel(wrap=True)
-        self.why.setProperty("faint", True)
+        self.why = PlainLabel(wrap=True, look="faint")
         self._lay_out()
         self.view.selectionModel().currentChanged.connect(lambda now, _old: self._explain(now))
 
@@ -185,20 +179,8 @@ class ToolsSheet(QWidget):
         return named_tool(self._services, tool.tool_id) if tool is not None else []
 
     def _lay_out(self) -> None:
-        copy, save, close = QPushButton("Copy"), QPushButton("Export…"), QPushButton("Close")
-        copy.clicked.connect(self._copy)
-        save.clicked.connect(self._save)
-        close.clicked.connect(self.closed)
-        foot = QHBoxLayout()
-        foot.setSpacing(GAP)
-        foot.addStretch(1)
-        for button in (copy, save, close):
-            foot.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        for widget in (self.title, self.headline, self.search):
-            column.addWidget(widget)
-        column.addWidget(self.view, 1)
-        column.addWidget(self.why)
-        column.addLayout(foot)
+        copy = push_button("Copy", self._copy)
+        save = push_button("Export…", self._save)
+        close = push_button("Close", self.closed)
+        foot = hbox(STRETCH, copy, save, close)
+        vbox(self.title, self.headline, self.search, (self.view, 1), self.why, foot, inside=self)

@@ -2,21 +2,14 @@
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDoubleSpinBox,
-    QHBoxLayout,
-    QPushButton,
-    QSpinBox,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QPushButton, QSpinBox, QToolButton, QWidget
 
 from app.core.settings import RoutingSettings
 from app.core.text import plural
 from ui.look.theme import GAP, Theme
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import threshold_of
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel, YieldingChoice
 from ui.widgets.label import PlainLabel
 
@@ -39,8 +32,8 @@ class PlaygroundControls(QWidget):
     sees_toggled = Signal(bool)
     weights_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.threshold = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.01)
         self.threshold.setObjectName("threshold")
@@ -71,8 +64,7 @@ class PlaygroundControls(QWidget):
         self.past_use.hide()
         self._offers_past_use = False
         self._ours: list[QWidget] = []  # what sets Toolcrib's own ranking
-        self.headline = ElidedLabel()
-        self.headline.setObjectName("playHeadline")
+        self.headline = ElidedLabel(name="playHeadline")
         theme.dress(self.headline, 0, QFont.Weight.DemiBold)
         self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
@@ -130,19 +122,10 @@ class PlaygroundControls(QWidget):
         self.weights.setIcon(self._theme.icons.icon("cog-outline"))
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        for words, field in (("&Threshold", self.threshold), ("", self.cut), ("Top-&k", self.topk)):
-            if words:
-                label = PlainLabel(words)
-                label.setBuddy(field)
-                row.addWidget(label)
-                self._ours.append(label)
-            row.addWidget(field)
-        self._ours += [self.threshold, self.cut, self.topk, self.weights]
-        row.addWidget(self.past_use)
-        row.addSpacing(GAP)
-        row.addWidget(self.headline, 1)
-        row.addWidget(self.weights)
-        row.addWidget(self.sees)
+        threshold, topk = PlainLabel("&Threshold"), PlainLabel("Top-&k")
+        threshold.setBuddy(self.threshold)
+        topk.setBuddy(self.topk)
+        fields = [threshold, self.threshold, self.cut, topk, self.topk]
+        self._ours += [*fields, self.weights]
+        shown = ((self.headline, 1), self.weights, self.sees)
+        hbox(*fields, self.past_use, GAP, *shown, inside=self)

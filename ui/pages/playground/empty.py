@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from ui.look.theme import GAP, GROUP, Theme
+from ui.widgets.boxes import STRETCH, STYLE, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _ICON = 48
 _WIDTH = 440
@@ -24,41 +26,39 @@ class PlaygroundEmpty(QWidget):
     catalog_wanted = Signal()
     requests_wanted = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._icon, self._title = PlainLabel(), PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
-        self._hint = PlainLabel()
-        self._hint.setProperty("faint", True)
+        self._hint = PlainLabel(look="faint")
         self._examples = [QPushButton() for _ in range(3)]
         for button in self._examples:
             button.clicked.connect(self._on_example)
-        self._catalog = QPushButton("Open the catalog")
-        self._catalog.setProperty("primary", True)
-        self._catalog.clicked.connect(self.catalog_wanted)
-        self.lacking = PlainLabel(wrap=True)
-        self.lacking.setObjectName("lackingRequests")
-        self.lacking.setProperty("faint", True)
+        self._catalog = push_button("Open the catalog", self.catalog_wanted, look="primary")
+        self.lacking = PlainLabel(wrap=True, look="faint", name="lackingRequests")
         self.lacking.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.write = QPushButton("Have requests written…")
+        self.write = push_button("Have requests written…", self.requests_wanted)
         self.write.setObjectName("writeRequests")
-        self.write.clicked.connect(self.requests_wanted)
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        column.addStretch(1)
+        middle = Qt.AlignmentFlag.AlignHCenter
         for widget in (self._icon, self._title, self._hint):
-            widget.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            column.addWidget(widget)
-        column.addSpacing(GROUP - GAP)
+            widget.setAlignment(middle)
         for button in self._examples:
             button.setMinimumWidth(_WIDTH)
-        for button in (*self._examples, self._catalog):
-            column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addStretch(1)
-        column.addWidget(self.lacking)
-        column.addWidget(self.write, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addStretch(1)
+        vbox(
+            STRETCH,
+            self._icon,
+            self._title,
+            self._hint,
+            GROUP - GAP,
+            *((button, middle) for button in (*self._examples, self._catalog)),
+            STRETCH,
+            self.lacking,
+            (self.write, middle),
+            STRETCH,
+            inside=self,
+            margins=STYLE,
+        )
         self.show_lacking("")
         theme.changed.connect(self._recolor)
         self._recolor()

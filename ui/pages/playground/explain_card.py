@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QFrame,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton
 
 from app.ranking import phrases
 from app.ranking.gates import GATES
@@ -24,9 +17,11 @@ from ui.pages.playground.explain_parts import GateRow, PartRows
 from ui.shell.answer import Answer
 from ui.shell.gate_lines import gate_lines
 from ui.shell.remedies import SettingsRemedy, settings_remedy
+from ui.widgets.boxes import STRETCH, boxed, scrolled, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 WIDTH = 300
 _LEAST = 32  # px of gates and parts: the window must fit a low screen
@@ -45,8 +40,8 @@ class ExplainCard(QFrame):
     label_wanted = Signal(object, bool)
     summary_wanted = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("explain")
         self.setAccessibleName("Why is it in or out?")
         self.setProperty("card", True)
@@ -64,18 +59,12 @@ class ExplainCard(QFrame):
         self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
         self._text.setProperty("faint", True)
         self._remedy = PlainLabel(wrap=True)
-        self._button = QPushButton()
-        self._button.clicked.connect(self._take)
-        self.label = QPushButton()
-        self.label.setProperty("chip", True)
-        self.label.setObjectName("labelExpected")
-        self.label.clicked.connect(self._give_label)
-        self.edit = QPushButton("Edit summary…")
+        self._button = push_button("", self._take)
+        self.label = push_button("", self._give_label, look="chip", name="labelExpected")
+        self.edit = push_button("Edit summary…", self._edit)
         self.edit.setProperty("flat_link", True)
         self.edit.setToolTip("Change the summary that queries are compared with")
-        self.edit.clicked.connect(self._edit)
-        self._tier = PlainLabel(wrap=True)
-        self._tier.setProperty("faint", True)
+        self._tier = PlainLabel(wrap=True, look="faint")
         self._labelled = False
         self._lay_out()
         self.clear()
@@ -114,8 +103,7 @@ class ExplainCard(QFrame):
             widget.show()
         is_labelled = tool.id in answer.ranked.labelled
         tier = "" if answer.engine else phrases.tier(tool.verdict, is_labelled=is_labelled)
-        self._tier.setText(tier)
-        self._tier.setVisible(bool(tier))
+        self._tier.say(tier)
         remedy = answer.why(tool) if answer.engine else phrases.remedy(tool.verdict)
         self._remedy.setText(f"{remedy}.")
         self._remedy.setVisible(bool(answer.engine) or not tool.shown)
@@ -144,39 +132,38 @@ class ExplainCard(QFrame):
             self.cure_wanted.emit(self._tool, self._cure)
 
     def _lay_out(self) -> None:
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 8, 0)
-        column.setSpacing(6)
-        for row in self._gates:
-            column.addWidget(row)
-        column.addWidget(self._tier)
-        column.addSpacing(8)
-        column.addWidget(self._heading)
-        column.addWidget(self._parts)
-        column.addSpacing(8)
-        column.addWidget(self._text)
-        column.addWidget(self.edit, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
+        inside = boxed(
+            vbox(
+                *self._gates,
+                self._tier,
+                8,
+                self._heading,
+                self._parts,
+                8,
+                self._text,
+                (self.edit, Qt.AlignmentFlag.AlignLeft),
+                STRETCH,
+                margins=(0, 0, 8, 0),
+                gap=6,
+            )
+        )
+        scroll = scrolled(inside, sideways=False)
         scroll.setMinimumHeight(_LEAST)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName("Gates and score parts")
-        scroll.setWidget(inside)
         inside.setAutoFillBackground(False)  # setWidget turned it on: the card shows through
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 12, 16, 12)
-        layout.setSpacing(8)
         head = Flow()
         head.add_wide(self._title)
         head.addWidget(self.label)
-        layout.addLayout(head)
-        layout.addWidget(self._name)
-        layout.addWidget(scroll, 1)
-        layout.addWidget(self._remedy)
-        layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(
+            head,
+            self._name,
+            (scroll, 1),
+            self._remedy,
+            (self._button, Qt.AlignmentFlag.AlignLeft),
+            inside=self,
+            margins=(16, 12, 16, 12),
+            gap=8,
+        )
 
 
 def marked(text: str, words: Sequence[str], ink: str) -> str:

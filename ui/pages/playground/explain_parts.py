@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from ui.look.theme import Theme
 from ui.shell.gate_lines import FAILED, PASSED, GateLine
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
 
@@ -17,18 +18,13 @@ _ICON = 16
 class GateRow(QWidget):
     """One gate: tick, cross or dash, its name, its value."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._icon, self._title, self._value = PlainLabel(), PlainLabel(), ElidedLabel()
         self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._value.setProperty("faint", True)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self._icon)
-        layout.addWidget(self._title)
-        layout.addWidget(self._value, 1)
+        hbox(self._icon, self._title, (self._value, 1), inside=self, gap=8)
 
     def show_gate(self, line: GateLine) -> None:
         """Show a gate; the sign, the weight and the words all say whether it failed."""
@@ -45,8 +41,8 @@ class GateRow(QWidget):
 class PartBar(QWidget):
     """A share from -1 to 1 as a bar: what a part takes is drawn as an outline."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._share = 0.0
         self.setFixedHeight(8)
@@ -80,8 +76,8 @@ class PartRows(QWidget):
 
     ROWS = 6
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._cells = [(PlainLabel(), PartBar(theme), PlainLabel()) for _ in range(self.ROWS)]
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

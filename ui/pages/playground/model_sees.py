@@ -4,23 +4,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QPushButton,
-    QTabBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTabBar
 
 from app.core.text import plural
 from app.host_status.sizes import HostSize
 from ui.look.theme import Theme
 from ui.pages.playground.model_text import ModelText
 from ui.shell.host_names import MODE_NAMES
+from ui.widgets.boxes import STYLE, hbox, vbox
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 LIST, SEARCH, HOOK = range(3)
 _ANY = "Any host through Toolcrib"
@@ -39,8 +33,8 @@ class ModelSees(QFrame):
     closed = Signal()
     host_chosen = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setProperty("card", True)
         self._shown: ModelText | None = None
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
@@ -60,30 +54,28 @@ class ModelSees(QFrame):
         )
         self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
-        self.measure = PlainLabel(wrap=True)
-        self.measure.setProperty("faint", True)
+        self.measure = PlainLabel(wrap=True, look="faint")
         self.text_view = QPlainTextEdit(readOnly=True)
         self.text_view.setObjectName("modelSees")
         self.text_view.setAccessibleName("What the model sees")
         theme.dress_fixed(self.text_view)
         self.text_view.setTabChangesFocus(True)
         self.text_view.setPlaceholderText(_NOTHING[False])
-        copy, close = QPushButton("Copy"), QPushButton("Close")
-        copy.clicked.connect(self.copy)
-        close.clicked.connect(self.closed)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 8)
-        layout.setSpacing(4)
-        head = QHBoxLayout()  # one row: a small screen has no room for two more
-        head.addWidget(self.host, 1)
-        head.addWidget(copy)
-        head.addWidget(close)
-        layout.addWidget(title)
-        layout.addLayout(head)
-        for widget in (self.part, self.measure):
-            layout.addWidget(widget)
+        copy = push_button("Copy", self.copy)
+        close = push_button("Close", self.closed)
+        # one row: a small screen has no room for two more
+        head = hbox((self.host, 1), copy, close, gap=STYLE)
         self.text_view.setMinimumHeight(_LEAST_HEIGHT)
-        layout.addWidget(self.text_view, 1)
+        vbox(
+            title,
+            head,
+            self.part,
+            self.measure,
+            (self.text_view, 1),
+            inside=self,
+            margins=(12, 8, 12, 8),
+            gap=4,
+        )
 
     @property
     def text(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.context import Db
 from app.market.index import MarketIndex
@@ -12,8 +12,10 @@ from app.ranking.dense import Encoding
 from ui.look.theme import GAP
 from ui.shell.services import Services
 from ui.widgets.badge import Badge, BadgeText
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 BADGE = BadgeText("Not installed", "neutral", "plus")
 NONE_FITS = "No tool of yours fits. A listed server may have one."
@@ -39,8 +41,7 @@ class NotInstalled(QWidget):
         self.none_fits = PlainLabel(NONE_FITS)
         self.badges = [Badge(services.theme, BADGE) for _ in range(MOST)]
         self.names = [ElidedLabel() for _ in range(MOST)]
-        self.button = QPushButton("Find servers…")
-        self.button.clicked.connect(lambda: self.wanted.emit(self._query[0]))
+        self.button = push_button("Find servers…", lambda: self.wanted.emit(self._query[0]))
         rows = QGridLayout()
         rows.setHorizontalSpacing(GAP)
         rows.setVerticalSpacing(GAP // 2)
@@ -49,11 +50,7 @@ class NotInstalled(QWidget):
         for number, (badge, name) in enumerate(zip(self.badges, self.names, strict=True)):
             rows.addWidget(badge, number + 1, 0)
             rows.addWidget(name, number + 1, 1)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(GAP)
-        line.addLayout(rows, 1)
-        line.addWidget(self.button)
+        hbox((rows, 1), self.button, inside=self)
         self.hide()
 
     def show_for(self, query: str) -> None:

@@ -19,8 +19,8 @@ _TABS = ("Try a query", "Query set", "Compare runs")
 class PlaygroundPage(Page):
     """Three tabs over one catalogue and one query set."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         routing = RoutingSession(services, self)
         self.queries = QuerySet(services.tasks, self)
         services.live.written.connect(self.queries.load)

@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QWidget
 
 from ui.look.theme import Theme
 from ui.widgets.icon_field import IconField
@@ -19,8 +18,8 @@ class QueryField(IconField):
 
     submitted = Signal(str, bool)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
         self.setObjectName("playQuery")
         self.setAccessibleName("Query")
         self.setPlaceholderText("What would you ask the model to do?")

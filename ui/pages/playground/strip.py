@@ -4,10 +4,11 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ui.look.theme import Theme
 from ui.shell.answer import Answer
+from ui.widgets.boxes import vbox
 
 if TYPE_CHECKING:
     from ui.pages.playground.score_strip import ScoreStrip, StripColors
@@ -25,13 +26,12 @@ class StripHolder(QWidget):
     settled = Signal(float)
     picked = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.plot: ScoreStrip | None = None
         self._restyle()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout = vbox(inside=self)
 
     def build(self) -> None:
         """Import pyqtgraph (0.4 s of CPU, with numpy) and make the plot, once."""

@@ -2,13 +2,14 @@
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.ranking.ranked import RankedTool
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.pages.playground.candidates import NUMBER, SCORE, TOKENS, TOOL, WHY, CandidateModel
 from ui.pages.playground.cells import ScoreDelegate
 from ui.shell.answer import Answer
+from ui.widgets.boxes import vbox
 from ui.widgets.delegates import LeanDelegate
 from ui.widgets.icon_field import IconField
 from ui.widgets.rows import as_rows
@@ -58,8 +59,8 @@ class CandidateTable(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.model = CandidateModel(self)
         self._question = ("", "")  # query and engine of the answer in view
@@ -69,11 +70,7 @@ class CandidateTable(QWidget):
         self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
         self.filter.textChanged.connect(self._find)
         self.view = self._make_view(theme)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(GAP)
-        layout.addWidget(self.filter)
-        layout.addWidget(self.view, 1)
+        vbox(self.filter, (self.view, 1), inside=self)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
 
     @property

@@ -4,14 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.context import Db
@@ -39,8 +32,10 @@ from ui.shell.routing_session import RoutingSession
 from ui.shell.services import Services
 from ui.shell.summaries import edit_summary
 from ui.shell.tool_menu import add_tool_menu, named_tool
+from ui.widgets.boxes import boxed, hbox, splitter, stacked, vbox
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
+from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
     from app.indexing.request_writer import MissingRequests
@@ -77,8 +72,7 @@ class TryTab(QWidget):
         self.answer: Answer | None = None
         self.query = QueryField(theme)
         theme.dress(self.query, 2)
-        self.run = QPushButton("Run")
-        self.run.setProperty("primary", True)
+        self.run = push_button("Run", look="primary")
         theme.dress(self.run, 0, QFont.Weight.DemiBold)
         self.engine = ElidedChoice(_ENGINE_LETTERS)
         self.engine.setObjectName("playEngine")
@@ -93,10 +87,6 @@ class TryTab(QWidget):
         self.explain = ExplainCard(theme)
         self.sees = ModelSees(theme)
         self.empty = PlaygroundEmpty(theme)
-        self._side = QStackedWidget()
-        self._stack = QStackedWidget()
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setObjectName("trySplit")
         self._lay_out()
         self._connect()
         self._recolor()
@@ -331,7 +321,6 @@ class TryTab(QWidget):
 
     def _open_weights(self) -> None:
         dialog = WeightsDialog(self.editor.stored, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.given.connect(self.editor.push)
         dialog.open()
 
@@ -380,35 +369,19 @@ class TryTab(QWidget):
             self._explain(self.table.current)
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GAP)
-        top.addWidget(self.query, 1)
-        top.addWidget(self.engine)
-        top.addWidget(self.run)
-        self._side.addWidget(self.explain)
-        self._side.addWidget(self.sees)
-        split = self._split
-        split.addWidget(self.table)
-        split.addWidget(self._side)
-        split.setStretchFactor(0, 1)
-        split.setSizes([700, SIDE])
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(GAP)
-        tried = QWidget()
-        column = QVBoxLayout(tried)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.strip)
-        column.addWidget(self.not_installed)
-        column.addWidget(split, 1)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(tried)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(GAP)
-        whole.addLayout(top)
-        whole.addWidget(self.controls)
-        whole.addWidget(self._stack, 1)
+        top = hbox((self.query, 1), self.engine, self.run)
+        self._side = stacked(self.explain, self.sees)
+        self._split = splitter(
+            Qt.Orientation.Horizontal,
+            (self.table, 1),
+            self._side,
+            name="trySplit",
+            gap=GAP,
+            sizes=(700, SIDE),
+        )
+        tried = boxed(vbox(self.strip, self.not_installed, (self._split, 1)))
+        self._stack = stacked(self.empty, tried)
+        vbox(top, self.controls, (self._stack, 1), inside=self)
 
 
 def _lacking(db: Db, profile: str) -> "MissingRequests":

@@ -3,19 +3,12 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QDoubleSpinBox,
-    QFormLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QDoubleSpinBox, QFormLayout, QPushButton, QWidget
 
 from app.core.settings import MOST_WEIGHT, RoutingSettings
-from ui.look.theme import MARGIN
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _FIELDS = (
     ("name_weight", "&Name"),
@@ -39,9 +32,7 @@ class WeightsDialog(Dialog):
     given = Signal(object, str)
 
     def __init__(self, settings: RoutingSettings, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("weights")
-        self.setWindowTitle("Weights of words")
+        super().__init__(parent, title="Weights of words", name="weights")
         self.setMinimumWidth(380)
         self._settings = settings
         self.fields: dict[str, QDoubleSpinBox] = {}
@@ -49,22 +40,15 @@ class WeightsDialog(Dialog):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for name, words in _FIELDS:
             form.addRow(words, self._field(name, words.replace("&", "")))
-        hint = PlainLabel(_HINT)
-        hint.setWordWrap(True)
-        hint.setProperty("faint", True)
+        hint = PlainLabel(_HINT, wrap=True, look="faint")
         buttons = QDialogButtonBox()
-        self.reset = QPushButton("Use defaults")
-        self.reset.clicked.connect(self._reset)
+        self.reset = push_button("Use defaults", self._reset)
         close = QPushButton("Close")
         buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
         self.submit_with(close)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addWidget(hint)
-        column.addLayout(form)
-        column.addWidget(buttons)
+        self.lay_out(hint, form, buttons)
         self.show_settings(settings)
 
     def show_settings(self, settings: RoutingSettings) -> None:

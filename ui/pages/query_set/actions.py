@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.core.errors import ToolcribError
@@ -138,7 +138,6 @@ class QuerySetActions(QObject):
         catalog = self._services.live.catalog
         tool_ids = [row.tool.tool_id for row in catalog.tools] if catalog else []
         form = LabelDialog(tuple(dict.fromkeys([*tool_ids, *tools])), self._over)
-        form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         form.show_label(query, tools)
         form.submitted.connect(save)
         form.open()

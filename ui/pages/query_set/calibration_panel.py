@@ -5,25 +5,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import (
-    QDoubleSpinBox,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDoubleSpinBox, QVBoxLayout, QWidget
 
 from app.core.settings import RoutingSettings
 from app.ranking.learning.calibrate import LEAST, Calibration, Point, Sweep
 from app.ranking.learning.cases import Outcome
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.pages.query_set.plot_legend import PlotLegend
 from ui.shell.badges import badge
 from ui.shell.calibration_curves import curves, shown_value, sweep_of, threshold_of, with_threshold
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import boxed, hbox, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
     from ui.pages.query_set.calibration_plot import CalibrationPlot, PlotColors
@@ -46,8 +42,8 @@ class CalibrationPanel(QWidget):
     used = Signal()
     why_requested = Signal()
 
-    def __init__(self, theme: Theme, target: float, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, target: float) -> None:
+        super().__init__()
         self._theme = theme
         self.plot: CalibrationPlot | None = None
         self._calibration: Calibration | None = None
@@ -71,14 +67,10 @@ class CalibrationPanel(QWidget):
         self.target.setValue(target)
         self.target.lineEdit().setTextMargins(4, 0, 0, 0)
         self.target.valueChanged.connect(self.target_set)
-        self.why = QPushButton()
-        self.why.clicked.connect(self.why_requested)
-        self.use = QPushButton()
-        self.use.setObjectName("useRecommended")
-        self.use.clicked.connect(self.used)
+        self.why = push_button("", self.why_requested)
+        self.use = push_button("", self.used, name="useRecommended")
         self.legend = PlotLegend(theme)
-        self.now = ElidedLabel()
-        self.now.setProperty("faint", True)
+        self.now = ElidedLabel(look="faint")
         self._bar = Flow(at_end=True)
         self._room = QVBoxLayout()
         self._lay_out()
@@ -206,25 +198,12 @@ class CalibrationPanel(QWidget):
     def _lay_out(self) -> None:
         label = PlainLabel("Target &recall")
         label.setBuddy(self.target)
-        choices = QWidget()
-        row = QHBoxLayout(choices)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        for widget in (label, self.target, self.why, self.use):
-            row.addWidget(widget)
+        choices = boxed(hbox(label, self.target, self.why, self.use))
         self._bar.addWidget(self.few)
         self._bar.add_wide(self.text, self._theme.scaled(_WORDS))
         self._bar.addWidget(choices)
-        below = QHBoxLayout()
-        below.setSpacing(0)
-        below.addWidget(self.legend)
-        below.addWidget(self.now, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(self._bar)
-        column.addLayout(below)
-        column.addLayout(self._room, 1)
+        below = hbox(self.legend, (self.now, 1), gap=0)
+        vbox(self._bar, below, (self._room, 1), inside=self, gap=4)
 
 
 def _use_text(best: float, *, in_use: bool, fewer: int) -> str:

@@ -4,35 +4,22 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QStackedWidget,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QPushButton, QTreeView, QWidget
 
 from store.records import RunRecord
-from ui.look.theme import GAP
-from ui.pages.query_set.compare_rows import (
-    KINDS,
-    Compared,
-    CompareTable,
-    compared,
-    recall_of,
-)
+from ui.pages.query_set.compare_rows import KINDS, Compared, CompareTable, compared, recall_of
 from ui.pages.query_set.sparkline import Sparkline
 from ui.shell.badges import badge
 from ui.shell.query_set import QuerySet
 from ui.shell.services import Services
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import boxed, hbox, stacked, vbox
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.flow import Flow
-from ui.widgets.form_dialog import plain_label
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
 _LETTERS = 24  # of a run's name that its box shows at least
@@ -57,15 +44,14 @@ class CompareTab(QWidget):
         self.before.setAccessibleName("Earlier run")
         self.after.setAccessibleName("Later run")
         self.curve = Sparkline(theme)
-        self.differences = plain_label("", faint=True)
+        self.differences = PlainLabel(wrap=True, look="faint")
         self.other = Badge(theme, badge("other tools"))
         self.other.setToolTip("The catalog has changed in between: not all is due to settings.")
         self.chips = {kind: self._chip(kind) for kind in KINDS}
         self.table = CompareTable(self)
         self.view = self._make_view(services)
-        self.nothing = PlainLabel("No query of these kinds.")
+        self.nothing = PlainLabel("No query of these kinds.", look="faint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.nothing.setProperty("faint", True)
         self.empty = EmptyState(
             theme,
             icon="file-compare",
@@ -75,8 +61,6 @@ class CompareTab(QWidget):
             buttons=("Open the query set",),
         )
         self.empty.buttons[0].clicked.connect(self.run_requested)
-        self._stack = QStackedWidget()
-        self._inner = QStackedWidget()
         self._lay_out()
         for box in (self.before, self.after):
             box.activated.connect(lambda _place: self._compare())
@@ -140,8 +124,7 @@ class CompareTab(QWidget):
             self.view.setCurrentIndex(self.table.index(0, 0))
 
     def _chip(self, kind: str) -> QPushButton:
-        chip = QPushButton(kind)
-        chip.setProperty("chip", True)
+        chip = push_button(kind, look="chip")
         chip.setCheckable(True)
         chip.setAccessibleName(f"Show only: {kind}")
         chip.toggled.connect(lambda _on: self._filter())
@@ -163,34 +146,17 @@ class CompareTab(QWidget):
         chips = Flow()
         for chip in (*self.chips.values(), self.other):
             chips.addWidget(chip)
-        self._inner.addWidget(self.view)
-        self._inner.addWidget(self.nothing)
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(top)
-        column.addLayout(chips)
-        column.addWidget(self.differences)
-        column.addWidget(self._inner, 1)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(content)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._stack)
+        self._inner = stacked(self.view, self.nothing)
+        content = boxed(vbox(top, chips, self.differences, (self._inner, 1)))
+        self._stack = stacked(self.empty, content)
+        vbox(self._stack, inside=self)
 
 
 def _named(words: str, widget: QWidget) -> QWidget:
     """A widget behind its name, which stay beside each other."""
-    both = QWidget()
-    row = QHBoxLayout(both)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(GAP)
     label = PlainLabel(words)
     label.setBuddy(widget)
-    row.addWidget(label)
-    row.addWidget(widget, 1)
-    return both
+    return boxed(hbox(label, (widget, 1)))
 
 
 def _name(run: RunRecord) -> str:

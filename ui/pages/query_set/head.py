@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.pages.query_set.label_session import plural_queries
 from ui.pages.query_set.query_rows import FAILING, FIXED, PASSED, REGRESSED, STILL, QueryRow
 from ui.shell.badges import badge
 from ui.widgets.badge_button import BadgeButton
+from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
 
@@ -25,8 +26,8 @@ class QuerySetHead(QWidget):
 
     filtered = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.title = ElidedLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
@@ -42,8 +43,7 @@ class QuerySetHead(QWidget):
         self.run = QPushButton(" Run query set")  # the blank keeps the icon off the words
         self.run.setObjectName("runQuerySet")
         self.run.setToolTip("Run every labelled query (Ctrl+Enter)")
-        self.hint = PlainLabel()
-        self.hint.setProperty("faint", True)
+        self.hint = PlainLabel(look="faint")
         self.progress = QProgressBar()
         self.progress.setAccessibleName("Progress of the run")
         self.cancel = QPushButton("Cancel")
@@ -108,23 +108,19 @@ class QuerySetHead(QWidget):
         self.add.setIcon(icons.icon("plus"))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        for widget in (self.title, self.passed, self.failing, self.worse):
-            head.addWidget(widget)
-        head.addStretch(1)
-        for button in (self.add, self.import_, self.more, self.run):
-            head.addWidget(button)
-        below = QHBoxLayout()
-        below.setSpacing(GAP)
-        below.addWidget(self.hint, 1)
-        below.addWidget(self.progress, 1)
-        below.addWidget(self.cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(head)
-        column.addLayout(below)
+        head = hbox(
+            self.title,
+            self.passed,
+            self.failing,
+            self.worse,
+            STRETCH,
+            self.add,
+            self.import_,
+            self.more,
+            self.run,
+        )
+        below = hbox((self.hint, 1), (self.progress, 1), self.cancel)
+        vbox(head, below, inside=self)
 
 
 def count(rows: Sequence[QueryRow], *verdicts: str) -> int:

@@ -6,7 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QFormLayout, QLineEdit, QListView, QWidget
 
-from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 
 _HINT = "Separate several tools by commas. Without any, the query passes when no tool is in."
 
@@ -20,9 +21,8 @@ class LabelDialog(FormDialog):
     submitted = Signal(str, object)
 
     def __init__(self, tools: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__("Labelled query", "Save", parent)
+        super().__init__("Labelled query", "Save", parent, name="labelDialog")
         self._known = frozenset(tools)
-        self.setObjectName("labelDialog")
         self.setMinimumWidth(560)
         self.query = QLineEdit()
         self.query.setAccessibleName("Query")
@@ -32,7 +32,7 @@ class LabelDialog(FormDialog):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow("&Query", self.query)
         form.addRow("Expected &tools", self.tools)
-        form.addRow("", plain_label(_HINT, faint=True))
+        form.addRow("", PlainLabel(_HINT, wrap=True, look="faint"))
         self.lay_out(form)
 
     def show_label(self, query: str, expected: Sequence[str]) -> None:
@@ -56,8 +56,8 @@ class LabelDialog(FormDialog):
 class ToolsEdit(QLineEdit):
     """Tool names separated by commas; the last one is completed."""
 
-    def __init__(self, tools: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, tools: Sequence[str]) -> None:
+        super().__init__()
         self.setAccessibleName("Expected tools")
         self.setPlaceholderText("server/tool")
         self._popup = QListView()

@@ -7,11 +7,12 @@ from PySide6.QtCore import QObject
 
 from app.core.errors import ToolcribError
 from app.ranking.learning.label_files import read, write
+from app.ranking.learning.query_set import put_back
 from store.records import LabelRecord
-from ui.pages.query_set.commands import LabelsCommand, LearnedCommand
 from ui.pages.query_set.run_session import Learned
 from ui.shell.query_set import QuerySet, key
 from ui.shell.services import Services
+from ui.shell.steps import Step, store_step
 
 TYPED, IMPORTED = "typed", "imported"
 _LONGEST = 40  # characters of a query in the name of a step
@@ -114,15 +115,26 @@ class LabelSession(QObject):
         removed: Sequence[LabelRecord] = (),
         added: Sequence[LabelRecord] = (),
     ) -> None:
-        self._services.undo.push(
-            LabelsCommand(self._queries, text=text, removed=removed, added=added)
+        apply = self._queries.apply
+        step = Step(
+            text,
+            lambda: apply(removed=removed, added=added),
+            lambda: apply(removed=added, added=removed),
         )
+        self._services.undo.push(step)
 
     def _push_learned(
         self, text: str, before: tuple[str, bytes] | None, after: tuple[str, bytes] | None
     ) -> None:
+        """Set the model of past use to the state after a step; None is no model."""
         tasks = self._services.tasks
-        self._services.undo.push(LearnedCommand(tasks, text=text, before=before, after=after))
+        step = store_step(
+            tasks,
+            text,
+            lambda db: put_back(db, after, at=tasks.ctx.clock()),
+            lambda db: put_back(db, before, at=tasks.ctx.clock()),
+        )
+        self._services.undo.push(step)
 
 
 def quoted(query: str) -> str:

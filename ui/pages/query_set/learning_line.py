@@ -1,13 +1,15 @@
 """The line about past use: what rankings learned, and the buttons to learn and to forget."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.ranking.learning.learn import LEAST, LearnedModel, LearnReport
-from ui.look.theme import GAP, Theme
+from ui.look.theme import Theme
 from ui.pages.query_set.label_session import plural_queries
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 
 class LearningLine(QWidget):
@@ -19,30 +21,21 @@ class LearningLine(QWidget):
     learn_requested = Signal()
     forget_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._lessons, self._learned = 0, ""
         self._lesson: LearnedModel | None = None
         self._ready, self._busy = False, False
         self._figures = ""
         self._icon = PlainLabel()
-        self.text = ElidedLabel()
-        self.text.setObjectName("learningText")
-        self.learn = QPushButton()
+        self.text = ElidedLabel(name="learningText")
+        self.learn = push_button("", self.learn_requested)
         self.learn.setToolTip(
             "Rankings learn which tools you use after which queries. Nothing leaves this machine."
         )
-        self.forget = QPushButton("Forget what was learned")
-        self.learn.clicked.connect(self.learn_requested)
-        self.forget.clicked.connect(self.forget_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        row.addWidget(self._icon)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.learn)
-        row.addWidget(self.forget)
+        self.forget = push_button("Forget what was learned", self.forget_requested)
+        hbox(self._icon, (self.text, 1), self.learn, self.forget, inside=self)
         theme.changed.connect(self._recolor)
         self._recolor()
 

@@ -44,8 +44,8 @@ def shade(color: QColor) -> QColor:
 class PlotLegend(QWidget):
     """One line of entries; never wider than its words. A brief one has the names alone."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._brief = False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

@@ -15,8 +15,8 @@ _EDGE = 5.0  # px around the curve, so that its dots are whole
 class Sparkline(QWidget):
     """Shares from 0 to 1, the oldest at the left, with two of them marked."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._values: Sequence[float] = ()
         self._marked: frozenset[int] = frozenset()

@@ -1,7 +1,7 @@
 """The query set: labelled queries, what they find, and the calibration that follows."""
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
@@ -21,6 +21,7 @@ from ui.shell.query_session import LOADING, READY, QuerySession
 from ui.shell.query_set import QuerySet
 from ui.shell.routing_session import RoutingSession
 from ui.shell.services import Services
+from ui.widgets.boxes import boxed, splitter, stacked, vbox
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import DONE, INFO, MessageBar
 
@@ -69,7 +70,6 @@ class QuerySetTab(QWidget):
             " threshold can be chosen by them, and rankings can learn from them.",
             buttons=("Add query…", "Import…", "Take from activity"),
         )
-        self._stack = QStackedWidget()
         self._progress = QTimer(self, interval=_PROGRESS_MS, singleShot=True)
         self._progress.timeout.connect(self._show_progress)
         self._lay_out()
@@ -317,25 +317,16 @@ class QuerySetTab(QWidget):
         menu.addAction("Delete query", self._delete)
         menu.addAction("Try this query", self._try)
         self.head.more.setMenu(menu)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setObjectName("queriesSplit")
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(GAP)
-        split.addWidget(self.panel)
-        split.addWidget(self.view)
-        split.setSizes([320, 220])
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.head)
-        column.addWidget(split, 1)
-        column.addWidget(self.learning)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(content)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._stack)
+        split = splitter(
+            Qt.Orientation.Vertical,
+            self.panel,
+            self.view,
+            name="queriesSplit",
+            gap=GAP,
+            sizes=(320, 220),
+        )
+        self._stack = stacked(self.empty, boxed(vbox(self.head, (split, 1), self.learning)))
+        vbox(self._stack, inside=self)
 
 
 def _ranked(catalog: Catalog | None) -> frozenset[tuple[int, str, str, bool]]:

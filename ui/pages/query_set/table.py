@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView
 
 from store.records import LabelRecord
 from ui.look.theme import Theme
@@ -41,8 +41,8 @@ class QueryView(QTreeView):
     delete_requested = Signal()
     try_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._scaled = theme.scaled
         self.table = QueryTable(self)
         self.setObjectName("querySet")

@@ -2,25 +2,20 @@
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
 from ui.look.text import plain_tip, visible
-from ui.look.theme import CARD, GAP, Theme
+from ui.look.theme import CARD, Theme
 from ui.pages.review.evidence import evidence
 from ui.pages.review.evidence_view import EvidenceView
 from ui.pages.review.rows import item_badge
 from ui.shell.badges import badge
 from ui.widgets.badge import Badge
+from ui.widgets.boxes import hbox, vbox
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 REST_MS = 600  # before a decision on the next tool
 _HELD = badge("held")
@@ -47,18 +42,14 @@ class ReviewCard(QFrame):
         self.item: ReviewItem | None = None
         self.title = PlainLabel(wrap=True)
         self.state = Badge(theme, _HELD)
-        self.state_line = PlainLabel(wrap=True)
-        self.state_line.setProperty("faint", True)
+        self.state_line = PlainLabel(wrap=True, look="faint")
         # long names must not make the card wider
         self.state_line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.evidence = EvidenceView(theme)
-        self.hold = QPushButton()
-        self.hold.setObjectName("keepHeld")
-        self.hold.setProperty("primary", True)
+        self.hold = push_button(look="primary", name="keepHeld")
         # the blanks keep icons that fill their place off the words
         self.off, self.server_off = QPushButton(" Turn tool off"), QPushButton(" Turn server off")
-        self.approve = QPushButton()
-        self.approve.setObjectName("approve")
+        self.approve = push_button(name="approve")
         self._seen = False  # whether the evidence was read to its end
         self._whole = False  # whether it is all that there is
         self._rest = QTimer(self, interval=REST_MS, singleShot=True)
@@ -119,11 +110,8 @@ class ReviewCard(QFrame):
         self.approve.setToolTip(plain_tip(why if self._whole else _CUT))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
+        head = hbox((self.title, 1), (self.state, Qt.AlignmentFlag.AlignTop))
         row = Flow()
         keeps = QWidget()
         left = Flow(keeps)
@@ -131,13 +119,7 @@ class ReviewCard(QFrame):
             left.addWidget(button)
         row.add_wide(keeps)
         row.addWidget(self.approve)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(CARD, CARD, CARD, CARD)
-        column.setSpacing(GAP)
-        column.addLayout(head)
-        column.addWidget(self.state_line)
-        column.addWidget(self.evidence, 1)
-        column.addLayout(row)
+        vbox(head, self.state_line, (self.evidence, 1), row, inside=self, margins=CARD)
 
     def _recolor(self) -> None:
         icons = self._theme.icons

@@ -3,16 +3,10 @@
 from html import escape
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QFrame,
-    QLabel,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QWidget
 
 from app.safety.rules import Rule, rules
+from ui.widgets.boxes import STYLE, scrolled, vbox
 from ui.widgets.dialog import Dialog
 
 _SIZE = (620, 460)
@@ -21,24 +15,16 @@ _WORDS = {"block": "held back", "warn": "warning", "info": "remark"}
 
 def show_checks(parent: QWidget) -> Dialog:
     """Open the list of rules."""
-    dialog = Dialog(parent)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle("What is checked?")
+    dialog = Dialog(parent, title="What is checked?")
     dialog.resize(*_SIZE)
     label = QLabel("".join(map(_rule_html, rules().values())))
     label.setTextFormat(Qt.TextFormat.RichText)
     label.setWordWrap(True)
     label.setAccessibleName("Rules")
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidget(label)
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
     dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
-    column = QVBoxLayout(dialog)
-    column.addWidget(area, 1)
-    column.addWidget(buttons)
+    vbox((scrolled(label), 1), buttons, inside=dialog, margins=STYLE, gap=STYLE)
     dialog.open()
     return dialog
 

@@ -10,16 +10,7 @@ from app.safety.pins import RULE as PIN_RULE
 from app.safety.review import Difference, ReviewItem, differences
 from app.safety.rules import rules
 from ui.look.text import visible
-from ui.widgets.diff_rows import (
-    ADDED,
-    FOLD,
-    REMOVED,
-    SAME,
-    DiffRow,
-    Span,
-    diff_rows,
-    pair_lines,
-)
+from ui.widgets.diff_rows import ADDED, FOLD, REMOVED, SAME, DiffRow, Span, diff_rows, pair_lines
 
 HEAD, NOTE, FOUND = "head", "note", "found"  # kinds beside SAME, ADDED, REMOVED
 NOT_KEPT = (

@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QPaintEvent,
-    QTextBlockFormat,
-    QTextCharFormat,
-    QTextCursor,
-)
-from PySide6.QtWidgets import QTextEdit, QWidget
+from PySide6.QtGui import QColor, QFont, QPaintEvent, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QTextEdit
 
 from ui.look.theme import GAP, Theme
 from ui.pages.review.evidence import FOUND, HEAD, NOTE, EvidenceLine
@@ -28,8 +21,8 @@ class EvidenceView(QTextEdit):
 
     seen = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("evidence")
         self.setAccessibleName("Evidence")
         self.setReadOnly(True)

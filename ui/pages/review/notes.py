@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
 
 from ui.look.theme import GAP, Theme
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _MOST = 8
 NoteButton = tuple[str, Callable[[], None]]
@@ -22,8 +23,7 @@ class Notes(QWidget):
         self._lines = [PlainLabel() for _ in range(_MOST)]
         self._rows: list[QHBoxLayout] = []  # of the lines' buttons
         self._buttons: list[QPushButton] = []
-        self._more = PlainLabel()
-        self._more.setProperty("faint", True)
+        self._more = PlainLabel(look="faint")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, GAP)
         grid.setSpacing(GAP)
@@ -49,8 +49,7 @@ class Notes(QWidget):
             self._buttons.pop().deleteLater()
         for row, pressed in zip(self._rows, buttons, strict=False):
             for text, press in pressed:
-                button = QPushButton(text, self)
-                button.clicked.connect(lambda _checked=False, press=press: press())
+                button = push_button(text, lambda _checked=False, press=press: press(), parent=self)
                 row.addWidget(button)
                 self._buttons.append(button)
         for number, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):

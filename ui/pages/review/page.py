@@ -4,38 +4,40 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeView, QWidget
 
-from app.catalog.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool, approve_texts, reopen_texts
 from app.catalog.server_findings import findings_of
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.safety.notices import SERVER_TEXT, Notice, notices
-from app.safety.review import OPEN, ReviewItem, ToolDecisions, approve, decisions_of, hold
+from app.safety.review import (
+    OPEN,
+    ReviewItem,
+    ToolDecisions,
+    approve,
+    decisions_of,
+    hold,
+    undo_decision,
+)
 from store.records import ServerRecord
-from ui.look.theme import GAP, MARGIN
+from store.typed import Json
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
-from ui.pages.review.commands import ApproveTexts, DecisionCommand
 from ui.pages.review.notes import NoteButton, Notes
 from ui.pages.review.rows import FINDING, WHEN, ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.shell.steps import store_step
 from ui.shell.tool_menu import add_tool_menu
+from ui.widgets.boxes import STRETCH, boxed, hbox, splitter, stacked, vbox
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
 
@@ -50,17 +52,16 @@ _NO_TOOLS = "No tools are known yet: read your servers in the Catalog first."
 class ReviewPage(Page):
     """The list left, the chosen tool right; a decision is one step that can be undone."""
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(services, parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         self.model = ReviewTable(self)
         self.list = self._make_list()
         self.card = ReviewCard(services.theme)
         self.headline = PlainLabel()
         self.notes = Notes(services.theme)  # what concerns servers and the profile, not one tool
-        self.decided = QPushButton()
+        self.decided = push_button(tip="Also list the tools that you have decided on")
         self.decided.setCheckable(True)
-        self.decided.setToolTip("Also list the tools that you have decided on")
-        self.checks = QPushButton("What is checked?")
+        self.checks = push_button("What is checked?", lambda: show_checks(self))
         self.empty = EmptyState(
             services.theme,
             icon="shield-alert-outline",
@@ -68,9 +69,6 @@ class ReviewPage(Page):
             hint="",
             buttons=("What is checked?", "Show decided"),
         )
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setObjectName("reviewSplit")
-        self._stack = QStackedWidget()
         self._lay_out()
         self._connect()
 
@@ -99,7 +97,6 @@ class ReviewPage(Page):
         live.toggled.connect(lambda _ids: self._on_changed())
         live.review.connect(self.choose)
         self.decided.toggled.connect(lambda _on: self._refresh())
-        self.checks.clicked.connect(lambda: show_checks(self))
         self.empty.buttons[0].clicked.connect(lambda: show_checks(self))
         self.empty.buttons[1].clicked.connect(lambda: self.decided.setChecked(True))
         self.list.selectionModel().currentRowChanged.connect(lambda now, _: self._open(now.row()))
@@ -177,7 +174,14 @@ class ReviewPage(Page):
         effect = "Models will read them on every host that gets this server."
         if held and not confirm(self, question, effect, yes="Approve"):
             return
-        self.services.undo.push(ApproveTexts(self.services.tasks, server))
+        before: list[Json] = []  # what the texts were; known to the store thread only
+        step = store_step(
+            self.services.tasks,
+            f"Approve the texts of {server.name}",
+            lambda db: approve_texts(db, server.id, before),
+            lambda db: reopen_texts(db, server.id, before),
+        )
+        self.services.undo.push(step)
 
     def _select(self, row: int) -> None:
         if 0 <= row < self.model.rowCount():
@@ -224,11 +228,14 @@ class ReviewPage(Page):
             return change(db)
 
         def done(_changes: Changes) -> None:
-            text = f"{verb} {tool.tool_id}"
-            command = DecisionCommand(
-                tasks, text=text, tool_id=tool.id, before=before[0], again=change
+            step = store_step(
+                tasks,
+                f"{verb} {tool.tool_id}",
+                change,
+                lambda db: undo_decision(db, tool.id, before[0]),
+                made=True,
             )
-            self.services.undo.push(command)
+            self.services.undo.push(step)
 
         self.card.wait()
         tasks.change(decide, done, self._on_refused)
@@ -251,27 +258,15 @@ class ReviewPage(Page):
     # ---- layout
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self.headline)
-        head.addStretch(1)
-        head.addWidget(self.decided)
-        head.addWidget(self.checks)
-        self._split.addWidget(self.list)
-        self._split.addWidget(self.card)
-        for part in range(2):  # findings are cut before the card has room to spare
-            self._split.setStretchFactor(part, 1)
-        self._split.setSizes([_LIST_WIDTH, 600])
-        self._split.setChildrenCollapsible(False)
-        self._split.setHandleWidth(MARGIN)
-        filled = QWidget()
-        column = QVBoxLayout(filled)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(head)
-        column.addWidget(self._split, 1)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(filled)
+        head = hbox(self.headline, STRETCH, self.decided, self.checks)
+        split = splitter(
+            Qt.Orientation.Horizontal,
+            (self.list, 1),  # findings are cut before the card has room to spare
+            (self.card, 1),
+            name="reviewSplit",
+            sizes=(_LIST_WIDTH, 600),
+        )
+        self._stack = stacked(self.empty, boxed(vbox(head, (split, 1))))
         self.body.addWidget(self.notes)
         self.body.addWidget(self._stack, 1)
 

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.catalog.reasons import sentence
@@ -21,16 +15,16 @@ from app.core.errors import ToolcribError
 from app.tokens.counters import counter
 from store.typed import Json
 from ui.look.text import APPROX, count, visible
-from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.calling.form import ArgumentForm, ArgumentProblem
 from ui.pages.catalog.calling.history import CallHistory, Kept
 from ui.pages.catalog.calling.result_view import ResultView
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import STRETCH, STYLE, hbox, splitter, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import Choice, ElidedLabel
-from ui.widgets.form_dialog import plain_label
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 from ui.widgets.question import confirm
 
 if TYPE_CHECKING:
@@ -68,25 +62,19 @@ class CallDialog(Dialog):
         self.setWindowTitle(f"Call {tool.tool.name}")
         self.form = ArgumentForm(services.theme, tool.tool.input_schema)
         self.result_view = ResultView(services.theme)
-        self.state = ElidedLabel("Nothing was called yet.")
-        self.state.setObjectName("callState")
-        self.problem = plain_label("")
-        self.problem.setProperty("wrong", True)
+        self.state = ElidedLabel("Nothing was called yet.", name="callState")
+        self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
         self.earlier = Choice()
         self.earlier.setAccessibleName(_LATER)
         self.earlier.activated.connect(self._on_earlier)
-        self.call = QPushButton("&Call")
+        self.call = push_button("&Call", self._press)
         self.call.setProperty("primary", True)
         self.call.setToolTip("Enter, or Ctrl+Enter in a text of several lines")
-        self.call.clicked.connect(self._press)
-        self.cancel = QPushButton("&Stop")
+        self.cancel = push_button("&Stop", self._stop)
         self.cancel.setEnabled(False)
-        self.cancel.clicked.connect(self._stop)
-        self.copy = QPushButton("C&opy")
-        self.copy.clicked.connect(self._copy)
-        self.close_button = QPushButton("Close")
-        self.close_button.clicked.connect(self.close)
+        self.copy = push_button("C&opy", self._copy)
+        self.close_button = push_button("Close", self.close)
         self.submit_with(self.call)
         shortcut = QShortcut(QKeySequence("Ctrl+Return"), self)
         shortcut.activated.connect(self.call.click)
@@ -172,7 +160,7 @@ class CallDialog(Dialog):
     def _on_failed(self, error: ToolcribError) -> None:
         self._ready()
         self.state.setText("Nothing was called.")
-        self._refuse(f"{error.title} {error.hint}".strip(), self.call)
+        self._refuse(error.text, self.call)
 
     def _ready(self) -> None:
         self._job = None
@@ -220,28 +208,14 @@ class CallDialog(Dialog):
         theme, tool = self._services.theme, self._tool
         title = PlainLabel(tool.tool.name)
         theme.dress(title, 3, QFont.Weight.DemiBold)
-        described = ElidedLabel(f"{tool.server.name} · {visible(tool.tool.description)}")
-        described.setProperty("faint", True)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(MARGIN)
-        split.addWidget(self.form)
-        split.addWidget(self.result_view)
-        split.setSizes([360, 520])
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.earlier)
-        row.addStretch(1)
-        for button in (self.copy, self.cancel, self.call, self.close_button):
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        column.addWidget(title)
-        column.addWidget(described)
-        column.addWidget(split, 1)
-        column.addWidget(self.state)
-        column.addWidget(self.problem)
-        column.addLayout(row)
+        words = f"{tool.server.name} · {visible(tool.tool.description)}"
+        described = ElidedLabel(words, look="faint")
+        sides = (self.form, self.result_view)
+        split = splitter(Qt.Orientation.Horizontal, *sides, sizes=(360, 520))
+        row = hbox(self.earlier, STRETCH, self.copy, self.cancel, self.call, self.close_button)
+        vbox(
+            title, described, (split, 1), self.state, self.problem, row, inside=self, margins=STYLE
+        )
         self.resize(920, 560)
 
 

@@ -2,30 +2,20 @@
 
 import json
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFormLayout,
-    QFrame,
     QGroupBox,
     QPlainTextEdit,
-    QScrollArea,
     QSizePolicy,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.pages.catalog.calling.inputs import Input, make_input
-from ui.pages.catalog.calling.schema_fields import (
-    GROUP,
-    Field,
-    FieldError,
-    fields_of,
-    value_of,
-)
-from ui.widgets.form_dialog import plain_label
+from ui.pages.catalog.calling.schema_fields import GROUP, Field, FieldError, fields_of, value_of
+from ui.widgets.boxes import STRETCH, STYLE, boxed, scrolled, vbox
 from ui.widgets.label import PlainLabel
 
 FORM, AS_JSON = range(2)
@@ -42,8 +32,8 @@ class ArgumentProblem(Exception):  # noqa: N818 - a sentence for the user and wh
 class ArgumentForm(QTabWidget):
     """Two tabs over the same arguments: what one holds goes into the other with the change."""
 
-    def __init__(self, theme: Theme, schema: Json, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, schema: Json) -> None:
+        super().__init__()
         self.setDocumentMode(True)
         self.setAccessibleName("Arguments")
         self._theme = theme
@@ -137,20 +127,10 @@ class ArgumentForm(QTabWidget):
         return False
 
     def _make_form(self) -> QWidget:
-        inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, GAP, MARGIN, GAP)
-        if self.fields:
-            column.addLayout(self._rows(self.fields, ()))
-        else:
-            column.addWidget(plain_label("This tool takes no arguments.", faint=True))
-        column.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(inner)
+        none = PlainLabel("This tool takes no arguments.", wrap=True, look="faint")
+        rows = self._rows(self.fields, ()) if self.fields else none
+        inner = boxed(vbox(rows, STRETCH, margins=(0, GAP, MARGIN, GAP), gap=STYLE))
+        area = scrolled(inner, sideways=False, focus=False)
         for widget in (area.viewport(), inner):
             widget.setAutoFillBackground(False)
         return area
@@ -173,7 +153,7 @@ class ArgumentForm(QTabWidget):
             label.setBuddy(one.widget)
             form.addRow(label, one.widget)
             if field.description:
-                description = plain_label(field.description, faint=True)
+                description = PlainLabel(field.description, wrap=True, look="faint")
                 description.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
                 form.addRow(description)
         return form

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QScrollArea, QTabWidget, Q
 from store.typed import Json
 from ui.look.text import visible
 from ui.look.theme import GAP, Theme
+from ui.widgets.boxes import STYLE, boxed, vbox
 from ui.widgets.label import PlainLabel
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ _LONGEST = 2_000_000  # characters that are shown of a text
 class ResultView(QTabWidget):
     """Tabs for what there is."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setDocumentMode(True)
         self.setAccessibleName("Result")
         self._theme = theme
@@ -44,12 +45,7 @@ class ResultView(QTabWidget):
         self._area.setWidget(self._pictures)
         self._area.hide()
         self.pictures: list[QLabel] = []
-        first = QWidget()
-        column = QVBoxLayout(first)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._texts[RESULT], 1)
-        column.addWidget(self._area, 2)
-        self._first = first
+        self._first = boxed(vbox((self._texts[RESULT], 1), (self._area, 2), gap=STYLE))
         self.clear_result()
 
     def text(self, tab: str) -> str:

@@ -2,15 +2,17 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QWidget
 
 from app.core.errors import ToolcribError
 from app.market.launch import Choice, shown_command
 from app.market.seed import SEED_URL
-from ui.look.theme import GAP, MARGIN, Theme
+from ui.look.theme import MARGIN, Theme
 from ui.pages.catalog.market.input_form import InputForm
 from ui.pages.catalog.market.work import Shown
+from ui.widgets.boxes import STRETCH, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _NOTHING = "Select a server to see its tools, its tokens and the command that would run."
 _IN_TEAM = (
@@ -31,13 +33,12 @@ class DetailsPanel(QScrollArea):
 
     add_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.shown: Shown | None = None
         self.title = PlainLabel(wrap=True)
         self.about = PlainLabel(wrap=True)
-        self.warning = PlainLabel(wrap=True)
-        self.warning.setProperty("wrong", True)
+        self.warning = PlainLabel(wrap=True, look="wrong")
         self.facts = PlainLabel(wrap=True)
         self.ways = QComboBox()
         self.ways.setAccessibleName("Package or address")
@@ -50,27 +51,20 @@ class DetailsPanel(QScrollArea):
         theme.dress_fixed(self.command)
         self.form = InputForm(theme)
         self.safe = PlainLabel(_SAFE, wrap=True)
-        self.problem = PlainLabel(wrap=True)
-        self.problem.setProperty("wrong", True)
-        self.add = QPushButton("Add")
-        self.add.setProperty("primary", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
+        self.add = push_button("Add", self.add_requested, look="primary")
         for label in (self.reason, self.safe):
             label.setProperty("faint", True)
         body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(GAP)
-        for widget in (
+        vbox(
             self.title, self.about, self.warning, self.facts, self.ways, self.reason,
-            self.command, self.form, self.safe, self.problem, self.add,
-        ):  # fmt: skip
-            column.addWidget(widget)
-        column.addStretch(1)
+            self.command, self.form, self.safe, self.problem, self.add, STRETCH,
+            inside=body, margins=MARGIN,
+        )  # fmt: skip
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setWidget(body)
         self.ways.currentIndexChanged.connect(self._show_way)
-        self.add.clicked.connect(self.add_requested)
         self.show_nothing()
 
     @property
@@ -116,8 +110,7 @@ class DetailsPanel(QScrollArea):
 
     def show_problem(self, text: str) -> None:
         """Show the reason against adding it; "" for none."""
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        self.problem.say(text)
         if text:
             self.ensureWidgetVisible(self.problem)
 
@@ -147,10 +140,8 @@ class DetailsPanel(QScrollArea):
                 text = shown_command(shown.details.entry, way, private=private)
             except ToolcribError as error:
                 reason = error.title
-        self.reason.setText(reason)
-        self.reason.setVisible(bool(reason))
-        self.command.setText(text)
-        self.command.setVisible(bool(text))
+        self.reason.say(reason)
+        self.command.say(text)
         self.form.setVisible(bool(self.form.editors))
         self.add.setEnabled(bool(text))
         self.safe.setVisible(bool(text))

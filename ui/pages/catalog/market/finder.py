@@ -5,20 +5,16 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
     QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
-    QPushButton,
-    QSplitter,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.core.errors import ToolcribError
 from ui.look.text import plain_tip
-from ui.look.theme import GAP, MARGIN, ROW
+from ui.look.theme import MARGIN, ROW
 from ui.pages.catalog.market.details_panel import DetailsPanel
 from ui.pages.catalog.market.work import (
     Answer,
@@ -33,10 +29,12 @@ from ui.pages.catalog.market.work import (
 from ui.pages.catalog.server_work import Discovery
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import hbox, splitter
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _KINDS = (
     ("Any kind", ""),
@@ -62,13 +60,11 @@ class FindServersDialog(Dialog):
     added = Signal(object)
 
     def __init__(self, services: Services, parent: QWidget | None = None, query: str = "") -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Find servers", name="findServers")
         self._services = services
         self._finder = Finder(services.ctx)
         self._preparing: Job | None = None
         self._sync: Job | None = None
-        self.setObjectName("findServers")
-        self.setWindowTitle("Find servers")
         room = self.screen().availableGeometry()
         self.resize(min(services.theme.scaled(1040), room.width() * 9 // 10),
                     min(services.theme.scaled(640), room.height() * 9 // 10))  # fmt: skip
@@ -80,10 +76,8 @@ class FindServersDialog(Dialog):
         self.query.setClearButtonEnabled(True)
         self.list = self._make_list()
         self.details = DetailsPanel(services.theme)
-        self.state = PlainLabel()
-        self.state.setProperty("faint", True)
-        self.fetch = QPushButton(_FETCH)
-        self.fetch.setToolTip("Fetches the registries' lists. Nothing else is sent.")
+        self.state = PlainLabel(look="faint")
+        self.fetch = push_button(_FETCH, tip="Fetches the registries' lists. Nothing else is sent.")
         self._lay_out()
         self._connect()
         self.search()
@@ -133,25 +127,10 @@ class FindServersDialog(Dialog):
         return flow
 
     def _lay_out(self) -> None:
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.addWidget(self.list)
-        splitter.addWidget(self.details)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setChildrenCollapsible(False)
-        close = QPushButton("Close")
-        close.clicked.connect(self.reject)
-        bottom = QHBoxLayout()
-        bottom.setSpacing(GAP)
-        bottom.addWidget(self.fetch)
-        bottom.addWidget(self.state, 1)
-        bottom.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addWidget(self.query)
-        column.addLayout(self._make_filters())
-        column.addWidget(splitter, 1)
-        column.addLayout(bottom)
+        split = splitter(Qt.Orientation.Horizontal, (self.list, 3), (self.details, 2))
+        close = push_button("Close", self.reject)
+        bottom = hbox(self.fetch, (self.state, 1), close)
+        self.lay_out(self.query, self._make_filters(), (split, 1), bottom)
 
     def _connect(self) -> None:
         self.query.textChanged.connect(self.search)
@@ -209,7 +188,7 @@ class FindServersDialog(Dialog):
 
     def _show_error(self, error: ToolcribError) -> None:
         self.list.clear()
-        self.details.show_nothing(f"{error.title} {error.hint}".strip())
+        self.details.show_nothing(error.text)
 
     def _show_selected(self, item: QTreeWidgetItem | None) -> None:
         if item is None:
@@ -222,7 +201,7 @@ class FindServersDialog(Dialog):
             "market details",
             lambda db: show(ctx, db, server_id, profile),
             self.details.show_server,
-            lambda error: self.details.show_nothing(f"{error.title} {error.hint}".strip()),
+            lambda error: self.details.show_nothing(error.text),
             owner=self,
         )  # fmt: skip
 
@@ -255,7 +234,7 @@ class FindServersDialog(Dialog):
             )
 
     def _not_fetched(self, error: ToolcribError) -> None:
-        self._fetch_ended(f"{error.title} {error.hint}".strip())
+        self._fetch_ended(error.text)
 
     def _fetch_ended(self, text: str) -> None:
         self._sync = None
@@ -298,7 +277,7 @@ class FindServersDialog(Dialog):
         self.details.add.setEnabled(True)
         if isinstance(error, MoreValuesError):
             self.details.ask_for(error.choice)
-        self.details.show_problem(f"{error.title} {error.hint}".strip())
+        self.details.show_problem(error.text)
 
     def _stop_preparing(self) -> None:
         if self._preparing is not None:

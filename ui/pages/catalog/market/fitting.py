@@ -60,8 +60,7 @@ class FitDialog(FormDialog):
         self.about = PlainLabel(made.text, wrap=True)
         first = f"First those for “{query}”." if query else "Small ones first."
         held = _HELD if any(tool.held for tool in self._tools) else ""
-        self.note = PlainLabel(f"{first} {held}".strip(), wrap=True)
-        self.note.setProperty("faint", True)
+        self.note = PlainLabel(f"{first} {held}".strip(), wrap=True, look="faint")
         self.sum = PlainLabel()
         self.list = self._make_list(services.theme)
         self.lay_out(self.about, self.note, self.list, self.sum)
@@ -143,11 +142,10 @@ def open_fit(services: Services, server: str, parent: QWidget) -> None:
     def show(answer: tuple[Catalog, Fit, str]) -> None:
         _catalog, made, query = answer
         dialog = FitDialog(services, made, query, parent)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.applied.connect(services.show_status)
         dialog.open()
 
     def refuse(error: ToolcribError) -> None:
-        services.show_status(f"{error.title} {error.hint}".strip())
+        services.show_status(error.text)
 
     services.tasks.wait(work, show, failed=refuse, owner=parent)

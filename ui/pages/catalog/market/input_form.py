@@ -8,17 +8,17 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QFormLayout,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QWidget,
 )
 
 from app.market.launch import Choice, Field
 from ui.look.text import plain_tip
 from ui.look.theme import GAP, Theme
+from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _Editor = QLineEdit | QComboBox | QCheckBox | QPlainTextEdit
 _LINES = 3  # of a field that takes several values
@@ -27,8 +27,8 @@ _LINES = 3  # of a field that takes several values
 class InputForm(QWidget):
     """Required values have a star; secret ones are hidden and go to the secret store."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.editors: dict[str, _Editor] = {}
         self._form = QFormLayout(self)
@@ -104,16 +104,10 @@ class InputForm(QWidget):
         if field.input.format != "filepath":
             return editor
         row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(GAP)
-        button = QPushButton()
+        button = push_button("", lambda: self._choose(editor), tip="Choose a folder or type a path")
         button.setIcon(self._theme.icons.icon("folder-open-outline"))
-        button.setToolTip("Choose a folder or type a path")
         button.setAccessibleName(f"Choose {field.key}")
-        button.clicked.connect(lambda: self._choose(editor))
-        line.addWidget(editor, 1)
-        line.addWidget(button)
+        hbox((editor, 1), button, inside=row)
         return row
 
     def _choose(self, editor: _Editor) -> None:

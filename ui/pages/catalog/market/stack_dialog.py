@@ -5,15 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from app.catalog.catalog import load_catalog
 from app.core.changes import Changes
@@ -22,13 +14,14 @@ from app.core.errors import ToolcribError
 from app.core.text import plural, visible
 from app.market.launch import Choice, Field
 from app.market.stack import Stack, StackServer
-from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.market.input_form import InputForm
 from ui.pages.catalog.server_work import Discovery, discovered
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import STRETCH, STYLE, boxed, hbox, scrolled, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 _FILTER = "Stacks (*.stack *.json);;All files (*)"
 _FIRST = "A stack is a file or a link with servers and a policy. It holds no secret."
@@ -55,62 +48,33 @@ class StackDialog(Dialog):
     added = Signal(object)
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title="Open a stack")
         self._services = services
         self._stack: Stack | None = None
         self._keys: dict[str, tuple[str, str]] = {}  # key in the form -> server, key
-        self.setWindowTitle("Open a stack")
         self.place = QLineEdit()
         self.place.setPlaceholderText("File or link")
         self.place.setAccessibleName("File or link")
-        self.choose = QPushButton("Choose a file…")
+        self.choose = push_button("Choose a file…", self._choose)
         self.text = PlainLabel(_FIRST, wrap=True)
         self.name = QLineEdit()
         self.name.setAccessibleName("Name of the profile")
         self.form = InputForm(services.theme)
-        self.problem = PlainLabel(wrap=True)
-        self.problem.setProperty("wrong", True)
-        self.go = QPushButton("Look")
-        self.go.setProperty("primary", True)
+        self.problem = PlainLabel(wrap=True, look="wrong")
+        self.go = push_button("Look", self._press, look="primary")
         self._lay_out()
-        self.choose.clicked.connect(self._choose)
         self.place.textChanged.connect(self._forget)
-        self.go.clicked.connect(self._press)
         self.submit_with(self.go)
         self._forget()
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(GAP)
-        first.addWidget(self.place, 1)
-        first.addWidget(self.choose)
-        body = QWidget()
-        inner = QVBoxLayout(body)
-        inner.setContentsMargins(0, 0, 0, 0)
-        for widget in (self.text, self.form):
-            inner.addWidget(widget)
-        inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QScrollArea.Shape.NoFrame)
-        area.setWidget(body)
-        last = QHBoxLayout()
-        last.setSpacing(GAP)
+        first = hbox((self.place, 1), self.choose)
+        area = scrolled(boxed(vbox(self.text, self.form, STRETCH, gap=STYLE)))
         self.label = PlainLabel("Profile")
         self.label.setBuddy(self.name)
-        cancel = QPushButton("Cancel")
-        cancel.clicked.connect(self.reject)
-        last.addWidget(self.label)
-        last.addWidget(self.name, 1)
-        last.addStretch(1)
-        last.addWidget(cancel)
-        last.addWidget(self.go)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addLayout(first)
-        column.addWidget(area, 1)
-        column.addWidget(self.problem)
-        column.addLayout(last)
+        cancel = push_button("Cancel", self.reject)
+        last = hbox(self.label, (self.name, 1), STRETCH, cancel, self.go)
+        self.lay_out(first, (area, 1), self.problem, last)
         self.resize(self._services.theme.scaled(620), self._services.theme.scaled(420))
 
     def _choose(self) -> None:
@@ -179,8 +143,7 @@ class StackDialog(Dialog):
 
     def _refuse(self, error: ToolcribError) -> None:
         self.go.setEnabled(True)
-        self.problem.setText(f"{error.title} {error.hint}".strip())
-        self.problem.show()
+        self.problem.say(error.text)
 
 
 def _choice(fields: list[Field]) -> Choice:
@@ -237,6 +200,6 @@ def write_profile(services: Services, file: Path, owner: QWidget) -> None:
         return f"Wrote {plural(len(stack.servers), 'server')} to {file}. No secret is in it."
 
     def refuse(error: ToolcribError) -> None:
-        services.show_status(f"{error.title} {error.hint}".strip())
+        services.show_status(error.text)
 
     services.tasks.wait(work, services.show_status, failed=refuse, owner=owner)

@@ -4,18 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.market.input_form import InputForm
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import STRETCH, hbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
     from app.registry.updating import Change, Offer
@@ -46,7 +47,7 @@ def look(ctx: AppContext, name: str) -> Known:
         try:
             return Known(name, updating.offer(ctx, db, name), former=former)
         except ToolcribError as error:
-            return Known(name, None, f"{error.title} {error.hint}".strip(), former)
+            return Known(name, None, error.text, former)
 
 
 class UpdateDialog(Dialog):
@@ -55,11 +56,10 @@ class UpdateDialog(Dialog):
     changed = Signal()
 
     def __init__(self, services: Services, known: Known, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, title=f"Update {known.server}")
         self._services, self._known = services, known
         self._job: Job | None = None
         self._read: Offer | None = None  # the offer that was read
-        self.setWindowTitle(f"Update {known.server}")
         self.title = PlainLabel(wrap=True)
         self.command = PlainLabel(wrap=True)
         services.theme.dress(self.title, 2, QFont.Weight.DemiBold)
@@ -69,29 +69,15 @@ class UpdateDialog(Dialog):
         self.parts = QPlainTextEdit()
         self.parts.setReadOnly(True)
         self.parts.setAccessibleName("What is different")
-        self.go = QPushButton("Read and compare")
-        self.go.setProperty("primary", True)
-        self.back = QPushButton(f"Back to {known.former}")
-        self.close_button = QPushButton("Close")
+        self.go = push_button("Read and compare", self._press, look="primary")
+        self.back = push_button(f"Back to {known.former}", self._take_back)
+        self.close_button = push_button("Close", self.reject)
         self._lay_out()
         self._show()
-        self.go.clicked.connect(self._press)
-        self.back.clicked.connect(self._take_back)
-        self.close_button.clicked.connect(self.reject)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(self.back)
-        row.addStretch(1)
-        row.addWidget(self.close_button)
-        row.addWidget(self.go)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        for widget in (self.title, self.command, self.form, self.text):
-            column.addWidget(widget)
-        column.addWidget(self.parts, 1)
-        column.addLayout(row)
+        row = hbox(self.back, STRETCH, self.close_button, self.go)
+        self.lay_out(self.title, self.command, self.form, self.text, (self.parts, 1), row)
         self.resize(self._services.theme.scaled(620), self.sizeHint().height())
 
     def _show(self) -> None:
@@ -176,7 +162,7 @@ class UpdateDialog(Dialog):
 
     def _refuse(self, error: ToolcribError) -> None:
         self._job = None
-        self.text.setText(f"{error.title} {error.hint}".strip())
+        self.text.setText(error.text)
         self.text.show()
         self.go.setEnabled(True)
         self.back.setEnabled(True)
@@ -227,11 +213,10 @@ def open_update(
 
     def show(known: Known) -> None:
         dialog = UpdateDialog(services, known, parent)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.changed.connect(changed)
         dialog.open()
 
     def refuse(error: ToolcribError) -> None:
-        services.show_status(f"{error.title} {error.hint}".strip())
+        services.show_status(error.text)
 
     services.tasks.wait(lambda _job: look(ctx, name), show, failed=refuse, owner=parent)

@@ -1,0 +1,29 @@
+"""A button with all that is known of it when it is made."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from PySide6.QtCore import SignalInstance
+from PySide6.QtWidgets import QPushButton, QWidget
+
+Look = Literal["", "primary", "flat_link", "chip"]  # as the style sheet has them
+
+
+def push_button(
+    text: str = "",
+    press: Callable[..., object] | SignalInstance | None = None,
+    *,
+    look: Look = "",
+    name: str = "",
+    tip: str = "",
+    parent: QWidget | None = None,
+) -> QPushButton:
+    """Return a button that calls `press`; `name` is its object name, `tip` its tooltip."""
+    button = QPushButton(text, parent)
+    button.setObjectName(name)
+    button.setToolTip(tip)
+    if look:
+        button.setProperty(look, True)
+    if press is not None:
+        button.clicked.connect(press)
+    return button
