@@ -120,13 +120,21 @@ class Access:
         reason = self._known.conditions.reason(named.tool_id, self.state(session))
         return "" if reason else named.tool.reason
 
+    def is_reached(self, named: NamedTool) -> bool:
+        """True while the host still reaches a tool's server, under whatever name."""
+        return any(row.id == named.row.id for row in self._view.servers.values())
+
     def other_text(self, named: NamedTool) -> str:
-        """Reason against an approved call: its tool's text has changed since."""
+        """Reason against an approved call: its server or its tool's text has changed since."""
+        if not self.is_reached(named):
+            return sentence(DROPPED)
         raw = named.tool.raw if named.tool is not None else ""
         return "" if self._live.has_text(named.row, named.name, raw) else sentence(CHANGED)
 
     def changed(self, named: NamedTool) -> str:
         """Reason against a tool as its running server has it now, "" when it may be used."""
+        if not self.is_reached(named):
+            return sentence(DROPPED)
         problem = named.tool.problem if named.tool is not None else ""
         return sentence(self._live.kind(named.row, named.name), problem)
 

@@ -5,6 +5,7 @@ Real files in a fake HOME, the verbs of the command line, the gateway as the fil
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stdout
 from io import StringIO
@@ -17,8 +18,10 @@ import raw_host
 from web_process import serving
 
 from app.cli.main import run
-from store import servers
+from app.policy.approvals import decide, waiting
+from store import profiles, servers
 from store.connection import open_store, transaction
+from store.records import ALLOWED
 
 ROOT = Path(__file__).parents[3]
 PROBE = [str(ROOT / "tests/fakes/probe_upstream.py")]
@@ -235,6 +238,29 @@ def test_a_running_session_lets_go_of_a_server_that_is_switched_off(machine, sta
     host.until(lambda: not host.run("notes/pid").get("isError"), 30)
     machine.run("restore", "kiro", "--last")
     host.until(lambda: host.run("notes/pid").get("isError"), 30)
+
+
+def test_a_yes_that_comes_late_reaches_no_server_that_was_switched_off(machine, started):
+    """Its process still runs: it has another call under way."""
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    db = open_store(Path(machine.env["TOOLCRIB_HOME"]) / "toolcrib.db")
+    with closing(db):
+        with transaction(db):
+            profiles.save_settings(db, 1, {"gateway": {"approve": ["notes/echo"]}})
+        host = started("toolcrib")
+        process = psutil.Process(int(text_of(host.run("notes/pid"))))
+        slow = {"name": "notes/sleep", "arguments": {"ms": 8000}}
+        under_way = host.ask("tools/call", {"name": "call_tool", "arguments": slow})
+        echo = {"name": "notes/echo", "arguments": {"text": "hi"}}
+        waits = host.ask("tools/call", {"name": "call_tool", "arguments": echo})
+        (row,) = host.until(lambda: waiting(db, time.time()))
+        machine.server("disable", "notes")
+        host.until(lambda: host.noted("notifications/tools/list_changed"), 30)
+        assert process.is_running() and not host.answered(under_way)
+        decide(db, row.id, ALLOWED, time.time())
+    assert "switched off or removed for this host" in text_of(host.wait(waits)["result"])
+    assert not host.wait(under_way)["result"].get("isError")
 
 
 def test_a_running_session_lets_go_of_a_server_by_the_name_that_it_has_today(machine, started):
