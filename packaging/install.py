@@ -38,7 +38,10 @@ def main() -> int:
 
 def has_torch() -> bool:
     """Whether torch is in this environment already."""
-    shown = subprocess.run([sys.executable, "-m", "pip", "show", "-q", "torch"], check=False)
+    command = [sys.executable, "-m", "pip", "show", "-q", "torch"]
+    shown = subprocess.run(
+        command, check=False, stderr=subprocess.DEVNULL
+    )  # "not found" is no fault
     return shown.returncode == 0
 
 

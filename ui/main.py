@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NO_DISPLAY = 3  # exit code
+INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line or the window; returns the exit code."""
-    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # while modules are imported, before a verb answers for itself
+        sys.stderr.write("toolcrib: stopped.\n")
+        return INTERRUPTED
+
+
+def _run(args: list[str]) -> int:
     if args[:1] == ["pictures"]:
         return pictures(args[1:])
     if args:

@@ -35,6 +35,8 @@ def save_pictures(
     """
     if not any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        # that platform warns of each window that it has no size hints
+        os.environ.setdefault("QT_LOGGING_RULES", "default.warning=false")
     app = QApplication.instance() or make_application(["toolcrib"])
     assert isinstance(app, QApplication)  # nothing else was made above
     app.setWindowIcon(app_icon())

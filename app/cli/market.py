@@ -1,6 +1,7 @@
 """`toolcrib registry` and `find`: lists of servers that could be installed, and searching them."""
 
 import argparse
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import apsw
@@ -14,6 +15,7 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.market import sources
 from app.market.index import MarketIndex, MarketMatches, ServerHit, prepare
+from app.market.launch import choices
 from app.market.records import entry_of
 from app.market.seed import take_seed
 from app.market.sync import Progress, Synced, sync
@@ -88,7 +90,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help='find servers that could be installed: toolcrib find "extract pdf text"',
         description='JSON: {"query", "servers": [{"name", "version", "description", "score",'
-        ' "tools", "known_tools", "tokens", "status", "source", "installed"}], "searched", "note"}.'
+        ' "tools", "known_tools", "tokens", "status", "source", "installed",'
+        ' "addable"}], "searched", "note"}.'
         " Nothing is sent anywhere: lists are searched on this machine.",
     )
     finds.add_argument("query")
@@ -257,7 +260,8 @@ def run_find(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         encoder = None if args.words_only else _encoder(ctx)
         matches = MarketIndex(db, encoder).find(args.query, max(1, args.limit))
         names = {one.id: one.name for one in market.sources(db)}
-        rows = [_hit_json(db, hit, names) for hit in matches.hits]
+        own = {one.id for one in market.sources(db) if one.private}
+        rows = [_hit_json(db, hit, names, own) for hit in matches.hits]
     note = _note(matches, words_only=encoder is None and not args.words_only)
     value = {"query": args.query, "servers": rows, "searched": matches.servers, "note": note}
     console.result(value, lambda: _found_text(args.query, rows, note))
@@ -272,7 +276,9 @@ def _note(matches: MarketMatches, *, words_only: bool) -> str:
     return ""
 
 
-def _hit_json(db: apsw.Connection, hit: ServerHit, names: dict[int, str]) -> Json:
+def _hit_json(
+    db: apsw.Connection, hit: ServerHit, names: dict[int, str], own: Collection[int]
+) -> Json:
     entry = entry_of(hit.server)
     tools = market.tools_of(db, hit.server.package)
     return {
@@ -286,7 +292,16 @@ def _hit_json(db: apsw.Connection, hit: ServerHit, names: dict[int, str]) -> Jso
         "status": entry.status,
         "source": names[hit.server.source_id],
         "installed": market.installed_as(db, entry.name),
+        "addable": any(
+            not way.problem for way in choices(entry, private=hit.server.source_id in own)
+        ),
     }
+
+
+def _state_of(row: Json) -> str:
+    if row["installed"]:
+        return "installed"
+    return str(row["status"]).replace("active", "") or ("" if row["addable"] else "listed only")
 
 
 def _found_text(query: str, rows: list[Json], note: str) -> str:
@@ -304,10 +319,15 @@ def _found_text(query: str, rows: list[Json], note: str) -> str:
                 (shown + (f" +{more}" if more > 0 else "")) or row["description"][:60],
                 number(row["known_tools"]) if row["known_tools"] else "",
                 number(row["tokens"]) if row["tokens"] else "",
-                "installed" if row["installed"] else row["status"].replace("active", ""),
+                _state_of(row),
             ]
         )
-    first = quoted(rows[0]["name"])
     lines = [table(cells, right=frozenset({3, 4}))]
-    lines.append(f"See the effect of one: toolcrib add --from {first} --dry-run")
+    if not all(row["addable"] for row in rows):
+        lines.append(
+            "Listed only: its entry pins no version or cannot be started safely, so Toolcrib does"
+            " not add it."
+        )
+    if addable := [quoted(row["name"]) for row in rows if row["addable"]]:
+        lines.append(f"See the effect of one: toolcrib add --from {addable[0]} --dry-run")
     return "\n".join([*lines, *([note] if note else [])])

@@ -3,8 +3,10 @@
 import json
 import os
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import apsw
@@ -17,6 +19,7 @@ from app.hosts.facts import load_hosts
 from store import tools
 from store.connection import transaction
 from store.records import NewTool, TokenCount
+from ui.main import main
 
 Add = Callable[..., int]
 Verb = Callable[..., Any]
@@ -507,3 +510,30 @@ def test_hosts_names_the_way_that_each_has_now_and_a_broken_file_is_named(
     file.write_text("{ nothing")
     assert run(["export", "cursor", "--mode", "pruned"]) == 1
     assert f"{file}: The file is not valid JSON" in capsys.readouterr().err
+
+
+def test_what_is_only_listed_is_marked_and_not_proposed(verb: Verb, capsys: Any) -> None:
+    rows = verb("find", "text generator for a welcome page", "--words-only")["servers"]
+    assert {row["addable"] for row in rows} == {True, False}
+    assert run(["find", "text generator for a welcome page", "--words-only"]) == 0
+    told = capsys.readouterr().out
+    assert "listed only" in told and "so Toolcrib does not add it." in told
+    first = next(row["name"] for row in rows if row["addable"])
+    assert f"toolcrib add --from {first} --dry-run" in told
+    assert run(["add", "--from", first, "--dry-run"]) == 0
+    other = next(row["name"] for row in rows if not row["addable"])
+    capsys.readouterr()
+    assert run(["add", "--from", other]) == 1
+    assert f"{other} cannot be added" in capsys.readouterr().err
+
+
+def test_a_ctrl_c_while_modules_are_imported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "app.cli.main", Interrupted("app.cli.main"))
+    assert main(["footprint"]) == 130
+    assert capsys.readouterr().err == "toolcrib: stopped.\n"
