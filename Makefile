@@ -1,5 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
+VENV := .venv/bin/python
 STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 BUNDLE_STAMP := .venv/.installed-bundle
@@ -17,11 +18,11 @@ test: run-tests  ## lint, types, import rules, tests with real servers and five 
 test-all: export TOOLCRIB_ALL_HOSTS = 1
 test-all: $(TEST_STAMP) $(BUNDLE_STAMP) run-tests  ## the same with every real host, and all combinations instead of pairs
 
-run-tests: $(TEST_STAMP)
-	$(MAKE) -j 3 --output-sync=target install-servers install-hosts collect lint imports measures
-	$(MAKE) -j 2 pytest types types-win32 types-darwin  # tests wait for processes: mypy runs meanwhile
+run-tests:  # pip and the encoder's export each keep one core busy: the servers, hosts and types use the other
+	$(MAKE) -j 3 --output-sync=target collect install-servers install-hosts lint imports measures types
+	$(MAKE) -j 2 pytest types-win32 types-darwin  # tests wait for processes: mypy runs meanwhile
 
-collect:  # writes the tests' bytecode and the encoder once, not once a worker
+collect: $(TEST_STAMP)  # writes the tests' bytecode and the encoder once, not once a worker
 	$(BIN)/python -m pytest --collect-only -q | tail -n 1
 
 pytest:
@@ -31,23 +32,23 @@ test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, proces
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -q \
 	  -m "not (servers or hosts or slow or processes or encoder)"
 
-check: $(TEST_STAMP)  ## lint, types on three systems, import rules, measures of the words
+check:  ## lint, types on three systems, import rules, measures of the words
 	$(MAKE) -j 2 --output-sync=target lint types types-win32 types-darwin imports measures
 
-lint:
+lint: $(TEST_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types:
+types: $(TEST_STAMP)
 	$(BIN)/mypy
 
-types-%:
+types-%: $(TEST_STAMP)
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$* -p app -p ui -p store  # experiments run on Linux
 
-imports:
+imports: $(TEST_STAMP)
 	$(BIN)/lint-imports
 
-measures:
+measures: $(TEST_STAMP)
 	$(BIN)/python tests/contracts/measures.py
 
 format: $(TEST_STAMP)
@@ -56,7 +57,7 @@ format: $(TEST_STAMP)
 
 servers: install-servers install-hosts  ## the pinned real servers and hosts the tests start
 
-install-%: $(TEST_STAMP)
+install-%: | $(VENV)
 	$(BIN)/python tests/$*/install.py
 
 bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json HIDING=folder
@@ -77,14 +78,15 @@ bundle: $(BUNDLE_STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 deb: bundle  ## a Debian package of it in dist
 	$(BIN)/python packaging/deb.py
 
-$(STAMP): pyproject.toml constraints.txt
-	test -d .venv || $(PYTHON) -m venv .venv
+$(VENV):
+	$(PYTHON) -m venv .venv
+
+$(STAMP): pyproject.toml constraints.txt | $(VENV)
 	$(BIN)/python packaging/install.py
 	$(BIN)/python -m compileall -q app store ui resources  # where PYTHONDONTWRITEBYTECODE is set
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml constraints.txt
-	test -d .venv || $(PYTHON) -m venv .venv
+$(TEST_STAMP): pyproject.toml constraints.txt | $(VENV)
 	$(BIN)/python packaging/install.py test
 	$(BIN)/python -m compileall -q app store ui resources
 	@touch $(STAMP) $@
