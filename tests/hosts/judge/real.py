@@ -109,8 +109,16 @@ def _opencode(stub: Stub, port: int) -> dict[str, str]:
   }},
 }}
 """
-    # with plugins it fetches a package of its own, and would try for a minute where there is no way
-    return {".config/opencode/opencode.jsonc": text, ".npmrc": "fetch-retries=0\n"}
+    # as after a first start, which would fetch both: a package for plugins, a list of models (two
+    # seconds of each start without them)
+    fetched: Json = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    own = ".config/opencode"
+    return {
+        f"{own}/opencode.jsonc": text,
+        f"{own}/package-lock.json": _json(fetched),
+        f"{own}/node_modules/.package-lock.json": _json(fetched),
+        ".cache/opencode/models.json": "{}",
+    }
 
 
 def _gemini_cli(stub: Stub, port: int) -> dict[str, str]:
