@@ -21,12 +21,13 @@ from app.gateway.backend.http_access import endpoint, listening
 from app.hooks.files import HookRemoval, remove_all
 from app.host_status.drift import dropped, find_drift, restore_effect
 from app.host_status.entry_taken import register_taken_back
-from app.host_status.overview import prepare, survey
+from app.host_status.overview import prepare, survey, written_verdict
 from app.host_status.own_search import advised, look
 from app.host_status.sizes import host_sizes
 from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
+from app.policy.budget import Verdict
 from app.policy.profiles import DEFAULT
 from store import exports
 from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
@@ -97,7 +98,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--yes",
         action="store_true",
-        help="switch the HTTP endpoint on, or write a team token, without asking",
+        help="switch the HTTP endpoint on, write a team token or a config over the budget, without"
+        " asking",
     )
     add_profile(export)
     export.set_defaults(run=run_export)
@@ -144,10 +146,11 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         hint = f"Did you mean {near[0]}?" if near else "See: toolcrib hosts --all"
         raise ToolcribError(f"There is no host called {args.host}.", hint)
     with ctx.store() as db:
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         made = prepare(
             db,
             Places.here(args.project),
-            load_catalog(db, args.profile, ctx.settings.encoding),
+            catalog,
             host_id=args.host,
             mode=args.mode,
             endpoint=endpoint(ctx) if args.http else None,
@@ -162,6 +165,8 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             console.note(f"note: {warning}")
         done: tuple[ExportRecord, ...] = ()
         if not args.dry_run and (made.files or made.over_http):  # a file may be right already
+            if made.files and not _may_be_over(written_verdict(made, catalog), args, console):
+                return NEEDS_CONSENT
             if not (_may_give_token if made.of_team else _may_listen)(made, args, console):
                 return NEEDS_CONSENT
             with listening(ctx) if made.over_http and not made.of_team else nullcontext():
@@ -182,6 +187,22 @@ def _show_link(made: Plan, console: Console) -> int:
     value = {"host": made.host.id, "link": made.link, "behind": list(made.behind)}
     console.result(value, lambda: made.link)
     return 0
+
+
+def _may_be_over(found: Verdict, args: argparse.Namespace, console: Console) -> bool:
+    """True if the budget lets it be written; raises ToolcribError where the profile refuses it."""
+    if found.refuses:
+        raise ToolcribError(
+            f"Not written, as the profile refuses it: {found.why_blocked}",
+            "Turn tools off (toolcrib check --suggest), or: toolcrib profile set"
+            " budget.on_block=report",
+        )
+    if not found.asks or args.yes:
+        return True
+    if console.can_ask and console.confirm(f"{found.why_blocked} Write anyway?"):
+        return True
+    console.note(f"Nothing was written: {found.why_blocked} To write it anyway, add --yes.")
+    return False
 
 
 def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:

@@ -51,7 +51,7 @@ exit codes:
   1  refused or failed; the reason and what to do are on stderr
   2  wrong usage
   3  no display to open the window on
-  4  over budget (check), or nothing can be done without --yes (scan, import, requests, restore)
+  4  over budget (check), or nothing can be done without --yes (scan, import, export ...)
   5  done in part: some servers could not be read
 
 Without a verb the window opens; `toolcrib pictures FOLDER` saves pictures of it.

@@ -29,7 +29,7 @@ from app.hosts.reading import read_hosts
 from app.system.desktop import libraries_problem
 from store.connection import sentences
 from store.damage import damaged_rows, missing_tables
-from store.errors import REPAIR, StoreError
+from store.errors import REPAIR, DamagedStoreError, StoreError
 from store.migrate import version as store_version
 
 GOOD, NOTE, BAD = "ok", "note", "problem"
@@ -94,7 +94,9 @@ def _store(ctx: AppContext) -> Iterator[Result]:
         ):
             yield from _looked_through(db)
     except StoreError as error:
-        yield Result("store", error.title, BAD, REPAIR)
+        # a repair helps where the file is damaged only, not where the disk is full
+        hint = REPAIR if isinstance(error, DamagedStoreError) else error.hint
+        yield Result("store", error.title, BAD, hint or REPAIR)
 
 
 def _looked_through(db: apsw.Connection) -> Iterator[Result]:

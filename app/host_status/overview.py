@@ -16,6 +16,7 @@ from app.host_status.recommend import recommend
 from app.host_status.status import NOT_FOUND, HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
+from app.policy.budget import Budget, Verdict, verdict
 from app.policy.profiles import names, profile_of
 from app.system.endpoint import Endpoint
 from store import exports
@@ -62,6 +63,12 @@ def survey(
         written = newest_in_files(history) | newest_in_files(exports.hooks_of(db, facts.id))
         statuses.append(replace(status, hook=hook, rules=rules, written=written))
     return tuple(statuses)
+
+
+def written_verdict(made: Plan, catalog: Catalog) -> Verdict:
+    """The verdict on what the host's model gets once a plan is written."""
+    budget = Budget.from_settings(catalog.settings.budget, host_limit=made.host.tool_limit)
+    return verdict(made.tokens_after, made.tools_after, budget)
 
 
 def prepare(

@@ -79,6 +79,13 @@ class Verdict:
         return reason if word == self.word else ""
 
     @property
+    def why_blocked(self) -> str:
+        """Reason that it is BLOCK, "" where it is not."""
+        if self.word != BLOCK:
+            return ""
+        return self.reasons[0] if self.to_free else self.why_tools
+
+    @property
     def refuses(self) -> bool:
         """True if a config must not be written."""
         return self.word == BLOCK and self.budget.on_block == "refuse"

@@ -100,6 +100,16 @@ def test_every_verb_goes_on_or_ends_with_one_sentence(full):
             assert any(part in text for part in ("disk is full", "cannot be", "not written")), text
 
 
+def test_a_report_of_doctor_proposes_no_repair_of_a_store_that_is_whole(full):
+    def limit():
+        if full:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+    command = [sys.executable, "-m", "ui.main", "doctor"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, preexec_fn=limit)
+    assert "store" in ended.stdout and "--repair" not in ended.stdout, ended.stdout
+
+
 def test_a_new_gateway_serves_from_the_stored_catalogue(full, world):
     def limit():
         if full:

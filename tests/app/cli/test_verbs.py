@@ -537,3 +537,29 @@ def test_a_ctrl_c_while_modules_are_imported_is_one_line(
     monkeypatch.setitem(sys.modules, "app.cli.main", Interrupted("app.cli.main"))
     assert main(["footprint"]) == 130
     assert capsys.readouterr().err == "toolcrib: stopped.\n"
+
+
+def test_a_config_over_the_budget_is_written_as_the_profile_says(verb: Verb, capsys: Any) -> None:
+    file = Path(os.environ["HOME"]) / ".cursor/mcp.json"
+    write = ["export", "cursor", "--mode", "pruned"]
+    verb("trust", "files")
+    verb("profile", "off", "github/list_issues")
+    verb("profile", "set", "budget.tokens=150")
+    verb("profile", "set", "budget.on_block=refuse")
+    assert run(write) == run([*write, "--yes"]) == 1
+    told = capsys.readouterr().err
+    assert (
+        "Not written, as the profile refuses it: 200 tokens are 50 over the limit of 150." in told
+    )
+    assert run([*write, "--dry-run"]) == 0 and file.read_text() == CURSOR
+    verb("profile", "set", "budget.on_block=ask")
+    assert run(write) == 4 and file.read_text() == CURSOR
+    assert "To write it anyway, add --yes." in capsys.readouterr().err
+    assert run([*write, "--yes"]) == 0 and file.read_text() != CURSOR
+    verb("restore", "cursor")
+    verb("profile", "set", "budget.max_tools=1")
+    verb("profile", "set", "budget.tokens=9000")
+    assert run(write) == 4
+    assert "Nothing was written: 2 tools are 1 over the cap of 1." in capsys.readouterr().err
+    verb("profile", "set", "budget.on_block=report")
+    assert run(write) == 0

@@ -13,7 +13,7 @@ def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
     """Ask if a config over the budget is to be written, where the profile's policy says ask."""
     return confirm(
         parent,
-        f"Over budget by {verdict.to_free:,} tokens ≈.",
+        verdict.why_blocked,
         "The profile asks before such a config is written.",
         yes="Write anyway",
     )

@@ -12,10 +12,10 @@ from app.export.backups import Backup, read
 from app.export.http.of_team import is_of_team
 from app.export.masking import DiffFile, masked_change, masked_diff
 from app.export.plan import Plan
-from app.host_status.overview import prepare
+from app.host_status.overview import prepare, written_verdict
 from app.hosts.documents.values import format_of
 from app.hosts.places import Places
-from app.policy.budget import Budget, Verdict, verdict
+from app.policy.budget import Verdict
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Endpoint
 from ui.widgets.diff_rows import DiffRow, diff_rows
@@ -47,8 +47,7 @@ class Preview:
         if self.plan.refusal:
             return f"Not written: {self.plan.refusal}"
         if self.plan.files and self.verdict.refuses:
-            over = self.verdict.to_free
-            return f"Not written: over budget by {over:,} tokens ≈ (policy Block)."
+            return f"Not written, as the profile refuses it: {self.verdict.why_blocked}"
         return ""
 
     @property
@@ -84,7 +83,6 @@ def load_preview(
 ) -> Preview:
     """The preview of exporting the catalogue's profile to a host in a mode."""
     plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint, also=also)
-    budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
     closed = any(
         os.path.lexists(one.path) and not os.access(one.path, os.W_OK) for one in plan.files
     )
@@ -93,7 +91,7 @@ def load_preview(
         files=masked_diff(plan),
         backups=list_backups(db, host_id),
         secrets_in=SecretStore.open(ctx.paths).where if plan.secrets_to_store else "",
-        verdict=verdict(plan.tokens_after, plan.tools_after, budget),
+        verdict=written_verdict(plan, catalog),
         catalog=catalog,
         link=plan.link if plan.refusal or closed else "",
         of_team=is_of_team(db, catalog.profile.name),
