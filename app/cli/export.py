@@ -189,19 +189,19 @@ def _show_link(made: Plan, console: Console) -> int:
     return 0
 
 
-def _may_be_over(found: Verdict, args: argparse.Namespace, console: Console) -> bool:
+def _may_be_over(outcome: Verdict, args: argparse.Namespace, console: Console) -> bool:
     """True if the budget lets it be written; raises ToolcribError where the profile refuses it."""
-    if found.refuses:
+    if outcome.refuses:
         raise ToolcribError(
-            f"Not written, as the profile refuses it: {found.why_blocked}",
+            f"Not written, as the profile refuses it: {outcome.why_blocked}",
             "Turn tools off (toolcrib check --suggest), or: toolcrib profile set"
             " budget.on_block=report",
         )
-    if not found.asks or args.yes:
+    if not outcome.asks or args.yes:
         return True
-    if console.can_ask and console.confirm(f"{found.why_blocked} Write anyway?"):
+    if console.can_ask and console.confirm(f"{outcome.why_blocked} Write anyway?"):
         return True
-    console.note(f"Nothing was written: {found.why_blocked} To write it anyway, add --yes.")
+    console.note(f"Nothing was written: {outcome.why_blocked} To write it anyway, add --yes.")
     return False
 
 

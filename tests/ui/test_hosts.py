@@ -347,7 +347,9 @@ def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page
     budget = replace(live.catalog.settings.budget, tokens=1, on_block="refuse")
     live.change_settings({"budget": budget})
     open_host(page, qtbot, "claude-desktop", "pruned")
-    qtbot.waitUntil(lambda: page.detail.hint.text().startswith("Not written, as the profile refuses it: "))
+    qtbot.waitUntil(
+        lambda: page.detail.hint.text().startswith("Not written, as the profile refuses it: ")
+    )
     assert not page.detail.write.isEnabled()
 
 
