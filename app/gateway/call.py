@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from app.catalog.behind import name_behind
 from app.gateway.approvals import Approvals
 from app.gateway.host_request import CHARACTERS_A_TOKEN, HostRequest
 from app.gateway.journal import Journal
@@ -161,8 +162,6 @@ def behind_of(message: Json, problem: str) -> Json:
     params = message.get("params")
     if problem or not isinstance(params, dict) or not isinstance(name := params.get("name"), str):
         return {}
-    from app.policy.hiding import name_behind  # a call was made: the start is over
-
     hidden = name_behind(name, params.get("arguments"))
     return {"behind": hidden} if hidden else {}
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from store.records import EventRecord
 
 _AT_ONCE = frozenset({"call"})  # in a file before the host has its answer
-_Event = tuple[float, str, Json]  # when, kind, fields of store.records.EventRecord
 
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
 _BATCH_SECONDS = 0.3
@@ -52,7 +51,7 @@ class Journal:
         self._session = session
         self._hide = hide  # takes secret values out of an event
         self._clock = clock
-        self._queue: deque[_Event] = deque()
+        self._queue: deque[Json] = deque()  # fields of store.records.EventRecord
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,20 +67,27 @@ class Journal:
         if len(self._queue) >= CAPACITY:
             self.dropped += 1
             return
-        now = self._clock()
+        event = self._event(kind, fields)
         if kind in _AT_ONCE and self._folder:
             with self._tail_lock:
-                self._queue.append((now, kind, fields))
-                self._tail.keep({"at": now, "kind": kind, **self._common(), **self._hide(fields)})
+                self._queue.append(event)
+                self._tail.keep(event)
         else:
-            self._queue.append((now, kind, fields))  # a record is made of it later
+            self._queue.append(event)
         if not self._wake.is_set():
             self._wake.set()
         if self._thread is None:
             self._thread = start_thread(self._run)
 
-    def _common(self) -> Json:
-        return {"profile": self._profile, "session": self._session, "host": self.host}
+    def _event(self, kind: str, fields: Json) -> Json:
+        return {
+            "at": self._clock(),
+            "kind": kind,
+            "profile": self._profile,
+            "session": self._session,
+            "host": self.host,
+            **self._hide(fields),
+        }
 
     def close(self, seconds: float = 1.0) -> None:
         """Write what is left, for at most `seconds`."""
@@ -132,34 +138,29 @@ class Journal:
         if problem := self._sent.take_problem():
             self.add("error", problem=problem)
 
-    def _record(self, event: _Event) -> "EventRecord":
-        from store.records import EventRecord
-
-        at, kind, fields = event
-        return EventRecord(at=at, kind=kind, **{**self._common(), **self._hide(fields)})
-
     def _first(self) -> apsw.Connection:
         """A connection; what killed sessions left is taken in by it."""
         db = self._open()
         take_left(db, self._folder)
         return db
 
-    def _write(self, db: apsw.Connection, batch: list[_Event]) -> "list[EventRecord]":
+    def _write(self, db: apsw.Connection, batch: list[Json]) -> "list[EventRecord]":
         """Store a batch and return its records, with one of what was lost before it."""
         from store import events
         from store.connection import transaction
+        from store.records import EventRecord
 
         lost, self.dropped = self.dropped, 0
         if lost:
             note = {"problem": f"{lost} events were dropped"}
-            batch = [*batch, (self._clock(), "error", note)]
+            batch = [*batch, self._event("error", note)]
         if not batch:
             return []
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
         try:
             with transaction(db):
-                made = [self._record(event) for event in batch]
+                made = [EventRecord(**event) for event in batch]
                 events.add(db, made)
                 if many:
                     events.prune(db, kept)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from app.policy.hiding import CALLS, NAME_FIELDS
+from app.catalog.behind import NAME_FIELDS
+from app.policy.hiding import CALLS
 from store.typed import Json
 
 MOST = 5_000  # names taken from one server

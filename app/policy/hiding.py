@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.typed import TYPE_CHECKING, Any, Json
-
-if TYPE_CHECKING:  # the gateway, which asks for the name behind a call, needs no catalogue
-    from app.catalog.catalog import CatalogTool
+from app.catalog.behind import ARGUMENT_FIELDS, NAME_FIELDS, VERB
+from app.catalog.catalog import CatalogTool
+from store.typed import Any, Json
 
 CALLS, SEARCHES, SWITCHES, CODE = "calls", "searches", "switches", "code"
 _KINDS = {
@@ -20,7 +19,7 @@ _KINDS = {
     SWITCHES: "switches more tools on",
     CODE: "runs code, so that its definition does not say what it can do",
 }
-_VERB = re.compile(r"(?i)(?:^|[-_.]|\b)(?:call|execute|exec|run|invoke|use|perform)(?:$|[-_.A-Z])")
+_VERB = re.compile(VERB)
 _NOUN = r"(?:tool|function|action|capabilit|operation|endpoint|command)"
 _SEARCH = re.compile(
     rf"(?i)(?:^|[-_.])(?:search|find|list|discover|get|describe|show|browse)[-_.]"
@@ -36,15 +35,6 @@ _MANAGES = re.compile(
     r"(?:tools?|toolsets?|tool_?groups?|workflows?|modules?|categor(?:y|ies))(?:$|[-_.])"
 )
 _ON_OR_OFF = frozenset({"enable", "enabled", "activate", "active"})
-NAME_FIELDS = frozenset(
-    {"tool", "tool_name", "toolname", "name", "action", "function", "function_name", "method",
-     "operation", "tool_id", "command", "command_name"}
-)  # fmt: skip
-_ARGUMENTS = frozenset(
-    {"arguments", "args", "tool_input", "toolinput", "parameters", "params", "input", "payload",
-     "tool_args", "tool_arguments", "kwargs"}
-)  # fmt: skip
-_BEHIND = re.compile(r"[A-Za-z][\w./:-]{1,99}")
 _CODE_NAMES = frozenset({"code", "script", "source", "program", "javascript", "python"})
 
 
@@ -68,7 +58,7 @@ def hiding_kind(name: str, definition: Json) -> str:
     fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
     lower = {str(field).lower().replace("-", "_") for field in fields}
     verb = bool(_VERB.search(name))
-    if verb and lower & NAME_FIELDS and lower & _ARGUMENTS:
+    if verb and lower & NAME_FIELDS and lower & ARGUMENT_FIELDS:
         return CALLS
     if verb and lower & _CODE_NAMES:
         return CODE
@@ -77,18 +67,7 @@ def hiding_kind(name: str, definition: Json) -> str:
     return SEARCHES if _SEARCH.search(name) else ""
 
 
-def name_behind(tool: str, arguments: object) -> str:
-    """The tool that a call of another one names, "" for a call that names none."""
-    if not isinstance(arguments, dict) or not _VERB.search(tool):
-        return ""
-    fields = {str(field).lower().replace("-", "_"): value for field, value in arguments.items()}
-    if not fields.keys() & _ARGUMENTS:
-        return ""
-    names = (fields[field] for field in sorted(fields.keys() & NAME_FIELDS))
-    return next((n for n in names if isinstance(n, str) and _BEHIND.fullmatch(n)), "")
-
-
-def hiding_tools(rows: "Iterable[CatalogTool]") -> tuple[HidingTool, ...]:
+def hiding_tools(rows: Iterable[CatalogTool]) -> tuple[HidingTool, ...]:
     """The tools on that hide others, by their ids.
 
     A tool that only searches counts where its server also has one that calls or switches: a list

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from app.catalog.behind import name_behind
 from app.gateway.call import behind_of
 from app.policy.expansion import GREW, WRITTEN, Known, expand
 from app.policy.hidden_names import groups_in_answer, named_in_answer, named_in_definition
-from app.policy.hiding import CALLS, name_behind
+from app.policy.hiding import CALLS
 from tests.app.policy.conftest import Make
 
 
