@@ -124,14 +124,13 @@ class Call(HostRequest):
         """Note the call before the host, which may end this process, has its answer."""
         if self.is_refused:
             return  # noted as what it was
-        detail = self.detail()
         self._context.journal.add(
             "call",
             tool=self.tool_id,
             tokens=self.size // CHARACTERS_A_TOKEN,
             ms=(time.perf_counter() - self._began) * 1000,
             problem=self.problem,
-            **({"detail": detail} if detail else {}),
+            detail=self.detail(),
         )
 
     def done(self) -> None:

@@ -13,7 +13,7 @@ from app.system.threads import start_thread
 from store.typed import TYPE_CHECKING, Json, JsonMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from app.safety.rules import RuleSet
     from app.safety.sightings import Sighting
@@ -156,11 +156,12 @@ def _what(request: Json) -> str:
 
 def _texts(result: JsonMapping) -> "Iterator[str]":
     """The texts of a result: of its content, its resources, its messages."""
-    parts: Iterable[object] = (
-        *_items(result.get("content")),
-        *_items(result.get("contents")),
-        *(m.get("content") for m in _items(result.get("messages")) if isinstance(m, dict)),
-    )
+    parts: list[object] = []
+    for key in ("content", "contents"):
+        if isinstance(items := result.get(key), list):
+            parts += items
+    if isinstance(messages := result.get("messages"), list):
+        parts += [one.get("content") for one in messages if isinstance(one, dict)]
     has_text = False
     for part in parts:
         inner = part.get("resource", part) if isinstance(part, dict) else None

@@ -127,9 +127,10 @@ class DataFlow:
             words = _words(text)
             for start in range(0, len(words) - _BLOCK + 1, _BLOCK):
                 self._blocks.setdefault(hash(tuple(words[start : start + _BLOCK])), server)
-        for store, most in ((self._secrets, _MOST_SECRETS), (self._blocks, _MOST_BLOCKS)):
-            while len(store) > most:
-                store.popitem(last=False)
+        while len(self._secrets) > _MOST_SECRETS:
+            self._secrets.popitem(last=False)
+        while len(self._blocks) > _MOST_BLOCKS:
+            self._blocks.popitem(last=False)
 
     def look(self, server: str, tool: JsonMapping, arguments: object) -> Flow | None:
         """Return the data that a call of this server's tool would send out; None for none.
@@ -188,6 +189,8 @@ def can_send(tool: JsonMapping) -> bool:
 def secret_values(text: str) -> list[str]:
     """Values that look like secrets, by their shape or by the word before them."""
     places = list(islice(_ANY_SECRET.finditer(encodable(text)), _MOST_SECRETS))
+    if not places:
+        return []
     beginnings = {place.group() for place in places}
     if len(places) == _MOST_SECRETS:  # a flood of one kind hides no other
         beginnings |= _SHAPES.keys()
@@ -272,8 +275,9 @@ def _texts(value: JsonMapping) -> Iterable[str]:
         elif isinstance(item, dict) and "data" not in item:
             others.append(item)
     rest = {key: part for key, part in value.items() if key not in ("content", "isError")}
-    more = _written({**rest, "content": others}) if rest or others else ()
-    return [*texts, *(text[:_LONGEST] for text in more)]
+    if rest or others:
+        texts += [text[:_LONGEST] for text in _written({**rest, "content": others})]
+    return texts
 
 
 def _written(value: object) -> list[str]:

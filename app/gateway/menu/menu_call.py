@@ -106,7 +106,10 @@ class MenuCall(Call):
 
     def detail(self) -> Json:
         """Journal fields beside the usual ones; that the tool was called without a search."""
-        return super().detail() | ({"by_name": True} if self._by_name else {})
+        detail = super().detail()
+        if self._by_name:
+            detail["by_name"] = True
+        return detail
 
     def unreached(self, reason: str) -> None:
         """The server could not be reached."""

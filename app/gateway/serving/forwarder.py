@@ -59,7 +59,7 @@ class Forwarder:
         request.seconds = seconds
         self._under_way[request.key] = request
         self._labels.expect(request.message.get("method"))
-        request.prepare(lambda: self._begin(request))
+        request.prepare(partial(self._begin, request))
 
     def _begin(self, request: HostRequest) -> None:
         if self._under_way.get(request.key) is request:  # not withdrawn in the meantime
@@ -69,14 +69,14 @@ class Forwarder:
         """A server has answered a host's request."""
         self._close(request)
         name = request.upstream.name
-        if not request.is_refused and (asking := self._labels.questions(name, answer)):
-            line, answer = b"", asking
-        if self.names_servers and (named := attributed_result(name, answer)):
-            line, answer = b"", named
-        if request.upstream.modern and not self._host.is_modern(request.host_id):
-            result = answer.get("result")
-            if isinstance(result, dict) and result.get("resultType") == "input_required":
-                self._gather(request, result)
+        result = answer.get("result")
+        if isinstance(result, dict) and ("inputRequests" in result or "resultType" in result):
+            if not request.is_refused and (asking := self._labels.questions(name, answer)):
+                line, answer = b"", asking
+            if self.names_servers and (named := attributed_result(name, answer)):
+                line, answer = b"", named
+            if self._wants_input(request, answer):
+                self._gather(request, answer["result"])
                 return
         changed = request.finish(line, answer)
         line, answer = (line, answer) if changed is None else (b"", changed)
@@ -91,6 +91,11 @@ class Forwarder:
         if not self._inputs.hold(request, answer):
             self._host.respond(request.host_id, answer, line)
         request.done()
+
+    def _wants_input(self, request: HostRequest, answer: Json) -> bool:
+        """True if a stateless server wants input of a host that is asked by requests."""
+        is_asking = answer["result"].get("resultType") == "input_required"
+        return is_asking and request.upstream.modern and not self._host.is_modern(request.host_id)
 
     def failed(self, request: HostRequest, reason: str) -> None:
         """A host's request gets no answer from its server."""
