@@ -16,12 +16,12 @@ ARGUMENT_FIELDS = frozenset(
 )  # fmt: skip
 
 
-def name_behind(tool: str, arguments: object) -> str:
+def name_behind(tool: object, arguments: object) -> str:
     """The tool that a call of another one names, "" for a call that names none."""
     if not isinstance(arguments, dict) or len(arguments) < 2:  # a name and its arguments
         return ""
     fields = {str(field).lower().replace("-", "_"): value for field, value in arguments.items()}
-    if ARGUMENT_FIELDS.isdisjoint(fields) or not re.search(VERB, tool):
+    if ARGUMENT_FIELDS.isdisjoint(fields) or not re.search(VERB, str(tool)):
         return ""
     names = (fields[field] for field in sorted(fields.keys() & NAME_FIELDS))
     return next((n for n in names if isinstance(n, str) and _is_name(n)), "")

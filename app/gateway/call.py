@@ -40,12 +40,14 @@ class Call(HostRequest):
     """A tools/call; nothing that can wait delays its server's start, or its answer."""
 
     __slots__ = (
+        "_arguments",
         "_began",
         "_check",
         "_context",
         "_conversation",
         "_flow",
         "_hold",
+        "_name",
         "_unlisted",
         "problem",
         "size",
@@ -73,7 +75,8 @@ class Call(HostRequest):
         """
         super().__init__(upstream, line, message)
         params = params_of(message)
-        name, arguments = params.get("name"), params.get("arguments")
+        self._name = name = params.get("name")
+        self._arguments = arguments = params.get("arguments")
         self.tool_id = f"{upstream.name}/{name}"
         self.size = 0  # bytes of the answer's line
         self.problem = ""
@@ -149,20 +152,10 @@ class Call(HostRequest):
         return None
 
     def detail(self) -> Json:
-        """Journal fields beside the usual ones."""
-        return behind_of(self.message, self.problem)
-
-
-def behind_of(message: Json, problem: str) -> Json:
-    """Journal fields of a call that names a tool behind the one called; {} for any other.
-
-    The name alone is kept, of a call that the server answered well.
-    """
-    params = message.get("params")
-    if problem or not isinstance(params, dict) or not isinstance(name := params.get("name"), str):
-        return {}
-    hidden = name_behind(name, params.get("arguments"))
-    return {"behind": hidden} if hidden else {}
+        """Journal fields beside the usual ones: the tool behind that was called, by its name."""
+        if self.problem or not (hidden := name_behind(self._name, self._arguments)):
+            return {}
+        return {"behind": hidden}
 
 
 def problem_of(answer: Json) -> str:

@@ -50,7 +50,7 @@ class Labels:
         method, result = request.get("method"), answer.get("result")
         if method not in _READ or not isinstance(result, dict):
             return None
-        worst = self._worst(list(_texts(result)))
+        worst = self._worst(_texts(result))
         if worst is None:
             return None
         what = _what(request)
@@ -59,8 +59,11 @@ class Labels:
         self._journal.add("labelled", tool=f"{server}/{what}", problem=text)
         return {**answer, "result": _labelled(result, f"[Toolcrib] {text}", request)}
 
-    def _worst(self, texts: "Sequence[str]") -> "Sighting | None":
-        passages = [text for whole in texts for text in self._suspect(whole[:_LONGEST])]
+    def _worst(self, texts: "Iterator[str]") -> "Sighting | None":
+        rules = self._rules or self._rules_when_read()
+        if rules is None:
+            return None
+        passages = [text for whole in texts for text in _suspect(rules, whole[:_LONGEST])]
         if not passages:
             return None
         from app.safety.judgement import judge
@@ -69,19 +72,12 @@ class Labels:
         sightings = judge([Passage("result", text) for text in passages[:_MOST_PLACES]])
         return sightings[0] if sightings and sightings[0].severity == "block" else None
 
-    def _suspect(self, text: str) -> "Iterator[str]":
-        """The passages around what rules match, and around invisible characters."""
-        if self._rules is None:
-            self.expect(_READ[0])
-            if self._loading is not None:
-                self._loading.join()
-        if self._rules is None:
-            return
-        end = 0
-        for start, stop in self._rules.places(text):
-            if start >= end:  # not in the passage before
-                end = stop + _AROUND
-                yield text[max(0, start - _AROUND) : end]
+    def _rules_when_read(self) -> "RuleSet | None":
+        """The rules once they are loaded, None where they cannot be."""
+        self.expect(_READ[0])
+        if self._loading is not None:
+            self._loading.join()
+        return self._rules
 
     def question(self, server: str, request: Json) -> Json:
         """A server's question with a label, where it reads like an order or wants a secret."""
@@ -116,6 +112,15 @@ class Labels:
         if shown == requests:
             return None
         return {**answer, "result": {**result, "inputRequests": shown}}
+
+
+def _suspect(rules: "RuleSet", text: str) -> "Iterator[str]":
+    """The passages around what rules match, and around invisible characters."""
+    end = 0
+    for start, stop in rules.places(text):
+        if start >= end:  # not in the passage before
+            end = stop + _AROUND
+            yield text[max(0, start - _AROUND) : end]
 
 
 def _sentence(what: str, worst: "Sighting") -> str:

@@ -69,10 +69,10 @@ class _Schema:
         """
         if self._plain_types is None or not isinstance(arguments, dict):
             return False
-        types = self._plain_types
-        return self._required <= arguments.keys() and all(
-            type(one) in types.get(name, ()) for name, one in arguments.items()
-        )
+        for name, one in arguments.items():
+            if type(one) not in self._plain_types.get(name, ()):
+                return False
+        return self._required <= arguments.keys()
 
     @cached_property
     def validator(self) -> "jsonschema_rs.Validator | None":

@@ -3,8 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
@@ -287,15 +287,16 @@ class Pruned(ServingMode):
             kind = "" if self.live.has_text(row, str(name), text) else CHANGED
         else:
             kind = self._refusal(name)
-        if not kind and self._is_unlisted(name) and params.get("arguments"):
+        tool = self._stored(name)
+        if not kind and tool is None and self._is_unlisted(name) and params.get("arguments"):
             problem = f"Unknown tool: {name}"  # as most servers do
             self.context.journal.add("miss", tool=f"{self._name}/{name}", problem=problem)
             return jsonrpc.error(message["id"], INVALID_PARAMS, problem)
-        refused = self._refused(name, kind) if kind else self._undeclared(name, params)
+        refused = self._refused(name, kind) if kind else self._undeclared(tool, params)
         return None if refused is None else jsonrpc.result(message["id"], refused)
 
     def _is_unlisted(self, name: object) -> bool:
-        """True if neither the store nor the running server knows a tool of that name.
+        """True if the running server knows no tool of that name, as the store does not.
 
         A call without arguments is the server's to refuse; what the model says reaches no tool
         that could not be reviewed.
@@ -303,21 +304,24 @@ class Pruned(ServingMode):
         if not isinstance(name, str):
             return True
         listed = self.live.names(self._name)
-        return self._stored(name) is None and (listed is None or name not in listed)
+        return listed is None or name not in listed
 
-    def _undeclared(self, name: object, params: Json) -> Json | None:
+    def _undeclared(self, tool: ToolRow | None, params: Json) -> Json | None:
         """The refusal of arguments that the trusted text does not have, None without any."""
-        tool = self._stored(name)
-        if tool is None:
+        names = self._undeclared_names(tool.raw, params.get("arguments")) if tool else []
+        if tool is None or not names:
             return None
+        listed = ", ".join(names)
+        text = f"{tool.name} was trusted without the arguments {listed}; it was not called."
+        self.context.journal.add("miss", tool=f"{self._name}/{tool.name}", problem=text)
+        return text_result(text, is_error=True)
+
+    @cached_property
+    def _undeclared_names(self) -> Callable[[str, object], list[str]]:
+        """The check of arguments; loaded with the first call."""
         from app.gateway.menu.arguments import undeclared
 
-        names = undeclared(tool.raw, params.get("arguments"))
-        if not names:
-            return None
-        text = f"{name} was trusted without the arguments {', '.join(names)}; it was not called."
-        self.context.journal.add("miss", tool=f"{self._name}/{name}", problem=text)
-        return text_result(text, is_error=True)
+        return undeclared
 
     def _refused(self, name: object, kind: str) -> Json:
         tool = self._stored(name)

@@ -16,7 +16,6 @@ from app.catalog.menu_tools import (
 )
 from app.gateway import slim
 from app.gateway.menu.arguments import as_object
-from app.gateway.profile_view import ProfileView
 from app.gateway.serving import merged
 from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode
 from app.gateway.serving.names import visible_names
@@ -41,17 +40,13 @@ class Through(ServingMode):
     def __init__(self, context: GatewayContext) -> None:
         super().__init__(context)
         context.forwarder.names_servers = True
+        self.view = context.view
         self._pinned: dict[str, tuple[str, str]] = {}
         self._generation = context.view.generation
         self._reaches = set(context.view.servers)
         self._busy = False
         self._merged = merged.Merged(self, self._servers())
         self._menu_handler: MenuHandler | None = None
-
-    @property
-    def view(self) -> ProfileView:
-        """View of the profile that is served."""
-        return self.context.view
 
     @property
     def menu(self) -> "MenuHandler":

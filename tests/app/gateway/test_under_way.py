@@ -34,9 +34,9 @@ def session():
     return Session(LoadedSet(Limits()), LoopGuard(Rules(calls=2)))
 
 
-def made(caller, session, arguments, **more):
-    """A call of fs/read on its way to a server that is never reached."""
-    params = {"name": "read", "arguments": arguments}
+def made(caller, session, arguments, name="read", **more):
+    """A call of a tool of fs on its way to a server that is never reached."""
+    params = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     upstream = SimpleNamespace(name="fs")
     return MenuCall(caller, caller.effects, session, upstream, message, **more)
@@ -88,6 +88,21 @@ def test_the_journal_hears_of_a_call_before_the_host_has_its_answer(caller, sess
         10,
         "",
     )
+
+
+def test_the_tool_behind_a_call_is_noted_by_its_name_alone_where_it_was_answered(caller, session):
+    arguments = {"tool_name": "send", "parameters": {"to": "PRIVATE"}}
+    failed = {"id": 1, "error": {"code": -1, "message": "it failed"}}
+    for name, given, noted in (
+        ("execute_tool", answer("fine"), {"behind": "send"}),
+        ("execute_tool", failed, {}),
+        ("create_issue", answer("fine"), {}),
+    ):
+        caller.told.clear()
+        call = made(caller, session, arguments, name)
+        call.finish(b"x" * 40, given)
+        call.ending()
+        assert caller.told[-1][1]["detail"] == noted
 
 
 @pytest.mark.parametrize("line", [b"", b"x" * 4000])

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from app.catalog.behind import name_behind
-from app.gateway.call import behind_of
 from app.policy.expansion import GREW, WRITTEN, Known, expand
 from app.policy.hidden_names import groups_in_answer, named_in_answer, named_in_definition
 from app.policy.hiding import CALLS
@@ -62,9 +61,6 @@ def test_a_list_that_grew_counts_though_nothing_hides(make: Make) -> None:
 def test_only_the_name_of_a_hidden_tool_is_kept_of_a_call() -> None:
     arguments = {"tool_name": "send", "parameters": {"to": "PRIVATE"}}
     assert name_behind("execute_tool", arguments) == "send"
-    message = {"params": {"name": "execute_tool", "arguments": arguments}}
-    assert behind_of(message, "") == {"behind": "send"}
-    assert behind_of(message, "it failed") == {}
-    assert behind_of({"params": {"name": "create_issue", "arguments": arguments}}, "") == {}
+    assert name_behind("create_issue", arguments) == ""
     odd = {"tool_name": "PRIVATE text", "parameters": {}}
     assert name_behind("execute_tool", odd) == ""
