@@ -20,7 +20,6 @@ from app.gateway.journal import Journal
 from app.gateway.outgoing import ACCEPT, DECLINE, Ask
 from app.gateway.profile_view import ProfileView
 from app.mcp.protocol import text_result
-from app.system.presence import is_window_open
 from app.system.threads import start_thread
 from store.connection import open_store, transaction
 from store.errors import StoreError
@@ -95,6 +94,8 @@ class Approvals:
         """
         if reason not in ASKABLE or not self._view.setting("gateway", "approve_held", default=True):
             return False
+        from app.system.presence import is_window_open
+
         return is_window_open(os.path.dirname(self._view.database))
 
     def hold(self, tool_id: str, raw: str, arguments: object, held: str = "") -> Hold | None:

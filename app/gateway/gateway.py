@@ -13,14 +13,13 @@ from app.gateway.project import ProjectRules
 from app.gateway.serving.host import Host
 from app.gateway.serving.loop import Loop
 from app.gateway.serving.mode import GatewayContext, ServingMode
-from app.gateway.serving.unavailable import Unavailable
-from app.gateway.telemetry import Telemetry
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from app.core.settings import Settings
+    from app.gateway.telemetry import Telemetry
     from app.mcp.session import Upstream
 
 _GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
@@ -41,7 +40,6 @@ class Gateway:
         self._environment = environment
         database, problem = _database(environment)
         folder = os.path.dirname(database)
-        settings_file = os.path.join(folder, "settings.toml")
         self._rules = ProjectRules(environment.project_folder, self._open_known_store)
         self._profile = ProfileView(
             database,
@@ -58,7 +56,7 @@ class Gateway:
             keep=self._events_kept,
             hide=environment.scrubber.json,
             folder=folder,
-            sent=Telemetry(settings_file, self._settings) if folder else None,
+            telemetry=self._telemetry if folder else None,
         )
         self._context = GatewayContext(host, self._profile, self.journal, environment)
         self._mode: ServingMode | None = None
@@ -102,6 +100,12 @@ class Gateway:
 
         return Settings.load(self._environment.paths().settings_file)
 
+    def _telemetry(self) -> "Telemetry":
+        from app.gateway.telemetry import Telemetry
+
+        settings_file = os.path.join(os.path.dirname(self._profile.database), "settings.toml")
+        return Telemetry(settings_file, self._settings)
+
     def _events_kept(self) -> int:
         from app.core.settings import Settings
 
@@ -112,11 +116,13 @@ class Gateway:
 
     def mode(self) -> ServingMode:
         """The way of serving; tried anew as long as the store cannot be read."""
-        if self._mode is None or isinstance(self._mode, Unavailable):
+        if self._mode is None or not self._mode.is_ready:
             try:
                 self._profile.open()
                 self._mode = self._make()
             except UnavailableError as error:
+                from app.gateway.serving.unavailable import Unavailable
+
                 self._mode = Unavailable(self._context, self._options.server, str(error))
         return self._mode
 
@@ -174,7 +180,7 @@ class Gateway:
                     from app.mcp.session import close_all
 
                     close_all(upstreams, _GRACE)
-            self._context.approvals.close()
+            self._context.close()
             self.journal.close()
 
 

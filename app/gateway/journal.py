@@ -8,12 +8,12 @@ from contextlib import suppress
 
 import apsw
 
-from app.gateway.journal_tail import JournalTail, take_left
 from app.system.threads import start_thread
 from store.errors import StoreError
 from store.typed import TYPE_CHECKING, Any, Json
 
 if TYPE_CHECKING:
+    from app.gateway.journal_tail import JournalTail
     from app.gateway.telemetry import Telemetry
     from store.records import EventRecord
 
@@ -38,13 +38,14 @@ class Journal:
         hide: Callable[[Any], Any] = lambda fields: fields,
         clock: Callable[[], float] = time.time,
         folder: str = "",
-        sent: "Telemetry | None" = None,
+        telemetry: "Callable[[], Telemetry] | None" = None,
     ) -> None:
         """`folder`: of the store; calls are in a file there until the store has them.
 
-        `sent` gets events that the store has, where the user lets them leave.
+        `telemetry` makes what gets events that the store has, where the user lets them leave.
         """
-        self._sent = sent
+        self._make_telemetry = telemetry
+        self._sent: Telemetry | None = None
         self._open = open_db
         self._keep = keep
         self._profile = profile
@@ -57,7 +58,7 @@ class Journal:
         self._thread: threading.Thread | None = None
         self._written = 0
         self._folder = folder
-        self._tail = JournalTail(folder)
+        self._tail: JournalTail | None = None  # made with the first call
         self._tail_lock = threading.Lock()
         self.host = ""
         self.dropped = 0
@@ -71,13 +72,20 @@ class Journal:
         if kind in _AT_ONCE and self._folder:
             with self._tail_lock:
                 self._queue.append(event)
-                self._tail.keep(event)
+                self._keep_in_file(event)
         else:
             self._queue.append(event)
         if not self._wake.is_set():
             self._wake.set()
         if self._thread is None:
             self._thread = start_thread(self._run)
+
+    def _keep_in_file(self, event: Json) -> None:
+        if self._tail is None:
+            from app.gateway.journal_tail import JournalTail
+
+            self._tail = JournalTail(self._folder)
+        self._tail.keep(event)
 
     def _event(self, kind: str, fields: Json) -> Json:
         return {
@@ -107,7 +115,7 @@ class Journal:
                 db = db or self._first()
                 written = self._write(db, batch)
                 with self._tail_lock:
-                    if not self._queue:
+                    if self._tail is not None and not self._queue:
                         self._tail.clear()
                 self._send(written)
                 failures = 0
@@ -122,7 +130,7 @@ class Journal:
                 self.dropped += len(self._queue)
                 if db is not None:
                     db.close()
-                if not (self.dropped or failures):
+                if self._tail is not None and not (self.dropped or failures):
                     self._tail.close()
                 if self._sent is not None:
                     self._sent.close()
@@ -131,8 +139,9 @@ class Journal:
 
     def _send(self, written: "list[EventRecord]") -> None:
         """Let events leave that are in the store, where that is switched on."""
-        if self._sent is None or not written:
+        if self._make_telemetry is None or not written:
             return
+        self._sent = self._sent or self._make_telemetry()
         with suppress(Exception):  # a receiver's trouble is none of a call's
             self._sent(written)
         if problem := self._sent.take_problem():
@@ -140,6 +149,8 @@ class Journal:
 
     def _first(self) -> apsw.Connection:
         """A connection; what killed sessions left is taken in by it."""
+        from app.gateway.journal_tail import take_left
+
         db = self._open()
         take_left(db, self._folder)
         return db

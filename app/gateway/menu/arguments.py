@@ -202,3 +202,9 @@ def as_object(arguments: object) -> object:
             return arguments
         return value if isinstance(value, dict) else arguments
     return arguments
+
+
+def as_fields(arguments: object) -> Json:
+    """The fields of arguments, {} where they are no object."""
+    fields = as_object(arguments)
+    return fields if isinstance(fields, dict) else {}

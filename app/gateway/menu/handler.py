@@ -14,7 +14,7 @@ from app.gateway.call import CallContext
 from app.gateway.host_request import HostRequest
 from app.gateway.menu import own_tools, results
 from app.gateway.menu.access import Access, NamedTool
-from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
+from app.gateway.menu.arguments import Checker, as_fields, as_object, parsed, undeclared
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
 from app.gateway.menu.menu_call import MenuCall, MenuEffects
@@ -157,8 +157,7 @@ class MenuHandler:
 
     def search(self, message: Json, params: Json) -> None:
         """Answer a search and load the best tool."""
-        request = as_object(params.get("arguments"))
-        request = request if isinstance(request, dict) else {}
+        request = as_fields(params.get("arguments"))
         key, session = self._session(params)
         with session.lock:
             session.guard.clear()
@@ -268,12 +267,13 @@ class MenuHandler:
 
     # ---- call_tool
 
-    def call(self, message: Json, params: Json, request: Json, *, always: bool = False) -> None:
+    def call(self, message: Json, params: Json, given: object, *, always: bool = False) -> None:
         """Check a call and send it on; a tool that may not be called is explained.
 
         A valid call of a tool that was never loaded runs: refusing what is right would only cost
         a turn. An invalid one gets the schema, and the retry can succeed.
         """
+        request = as_fields(given)
         name = str(request.get("name") or request.get("tool") or "")
         arguments = as_object(request.get("arguments"))
         if name.startswith(own_tools.PREFIX):

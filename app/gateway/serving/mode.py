@@ -1,10 +1,9 @@
 """Base of both ways of serving: the way to host and servers, and the messages both pass on."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from app.catalog.reasons import CHANGED, NEW
-from app.gateway.approvals import Approvals
-from app.gateway.call import CallContext
 from app.gateway.environment import GatewayEnvironment
 from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
@@ -34,6 +33,8 @@ from store.serving import ServerRow
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
+    from app.gateway.approvals import Approvals
+    from app.gateway.call import CallContext
     from app.indexing.list_changes import ListChanges
 
 VERSION = "0.1.0"
@@ -44,7 +45,7 @@ class GatewayContext:
     """Everything that a way of serving is given."""
 
     __slots__ = (
-        "approvals",
+        "_approvals",
         "environment",
         "forwarder",
         "hello",
@@ -76,7 +77,22 @@ class GatewayContext:
         }
         self.level = ""  # the logging level that the host asked for
         self.outgoing = Outgoing(environment.seen, view, journal, self.ask_user)
-        self.approvals = Approvals(view, journal, self.ask_user, environment.scrubber.json)
+        self._approvals: Approvals | None = None
+
+    @property
+    def approvals(self) -> "Approvals":
+        """Calls that wait for a person's yes; loaded with the first call."""
+        if self._approvals is None:
+            from app.gateway.approvals import Approvals
+
+            hide = self.environment.scrubber.json
+            self._approvals = Approvals(self.view, self.journal, self.ask_user, hide)
+        return self._approvals
+
+    def close(self) -> None:
+        """Send nothing of what waits for a yes."""
+        if self._approvals is not None:
+            self._approvals.close()
 
     @property
     def modern(self) -> bool:
@@ -95,17 +111,26 @@ class GatewayContext:
 class ServingMode:
     """One way of serving: pruned, through, or neither because the store cannot be read."""
 
+    is_ready = True  # serves from the store
+
     def __init__(self, context: GatewayContext) -> None:
         self.context = context
         self.live = LiveTools(
             context.view, self.ingest, context.environment.scrubber, clock=context.environment.clock
         )
-        self.calls = CallContext(context.journal, context.outgoing, context.approvals, self.live)
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
         self._streams: dict[str, PendingRequest] = {}  # a stateless server's subscriptions/listen
         self._upstreams: dict[str, Upstream] = {}
         self._specs: dict[str, str] = {}  # by which each of them is started
         self._leaving: list[Upstream] = []  # started by what was stored before
+
+    @cached_property
+    def calls(self) -> "CallContext":
+        """What every call uses; loaded with the first."""
+        from app.gateway.call import CallContext
+
+        context = self.context
+        return CallContext(context.journal, context.outgoing, context.approvals, self.live)
 
     # ---- what a way of serving answers
 

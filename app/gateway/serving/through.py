@@ -15,7 +15,6 @@ from app.catalog.menu_tools import (
     server_list_text,
 )
 from app.gateway import slim
-from app.gateway.menu.arguments import as_object
 from app.gateway.serving import merged
 from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode
 from app.gateway.serving.names import visible_names
@@ -177,10 +176,9 @@ class Through(ServingMode):
         if name == SEARCH:
             self.menu.search(message, params)
         elif name == CALL:
-            request = as_object(params.get("arguments"))
-            self.menu.call(message, params, request if isinstance(request, dict) else {})
+            self.menu.call(message, params, params.get("arguments"))
         elif name == SUGGEST:
-            self._suggest(message, as_object(params.get("arguments")))
+            self._suggest(message, params.get("arguments"))
         elif isinstance(name, str) and (pair := self._pair(name)):
             request = {"name": "/".join(pair), "arguments": params.get("arguments")}
             self.menu.call(message, params, request, always=True)
@@ -192,9 +190,10 @@ class Through(ServingMode):
 
     def _suggest(self, message: Json, given: object) -> None:
         """Answer a hook that asks here instead of starting a program."""
+        from app.gateway.menu.arguments import as_fields
         from app.gateway.menu.suggesting import HookRequest, hook_output
 
-        fields = given if isinstance(given, dict) else {}
+        fields = as_fields(given)
         prompt, host, conversation = (
             str(fields.get(key, "")) for key in ("prompt", "host", "conversation")
         )

@@ -9,6 +9,8 @@ from store.typed import Json
 class Unavailable(ServingMode):
     """Answers everything with the reason."""
 
+    is_ready = False
+
     def __init__(self, context: GatewayContext, server: str, reason: str) -> None:
         super().__init__(context)
         self._server = server

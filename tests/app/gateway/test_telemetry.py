@@ -140,7 +140,9 @@ from store.connection import open_store
 from pathlib import Path
 home = Path({str(tmp_path)!r})
 telemetry = Telemetry(str(home / "settings.toml"), lambda: Settings.load(home / "settings.toml"))
-journal = Journal(lambda: open_store(home / "t.db"), profile="p", session="s", sent=telemetry)
+journal = Journal(
+    lambda: open_store(home / "t.db"), profile="p", session="s", telemetry=lambda: telemetry
+)
 journal.add("call", tool="a/b")
 journal.close(10)
 assert not [name for name in sys.modules if name.startswith(("opentelemetry", "google"))]
@@ -162,7 +164,9 @@ home = Path({str(tmp_path)!r})
 file = home / "settings.toml"
 Settings(telemetry=True).save(file)
 telemetry = Telemetry(str(file), lambda: Settings.load(file))
-journal = Journal(lambda: open_store(home / "t.db"), profile="p", session="s", sent=telemetry)
+journal = Journal(
+    lambda: open_store(home / "t.db"), profile="p", session="s", telemetry=lambda: telemetry
+)
 journal.add("call", tool="a/b")
 journal.close(10)
 db = open_store(home / "t.db")
@@ -182,7 +186,9 @@ def test_settings_are_followed_while_a_session_runs(tmp_path: Path, receiver: Re
     database, file = tmp_path / "t.db", tmp_path / "settings.toml"
     open_store(database).close()
     telemetry = Telemetry(str(file), lambda: Settings.load(file))
-    journal = Journal(lambda: open_store(database), profile="p", session="s", sent=telemetry)
+    journal = Journal(
+        lambda: open_store(database), profile="p", session="s", telemetry=lambda: telemetry
+    )
     journal.add("call", tool="a/before")
     until(lambda: database.exists() and _rows(database))
     Settings(telemetry=True, telemetry_endpoint=receiver.endpoint).save(file)
