@@ -2,10 +2,11 @@
 
 import re
 
+# patterns are compiled at the first need: a gateway's start has none for them
 # names joined by commas alone, as a word of a text: with marks around, as in ('a,b').
 _NAME = r"[*\w](?:[\w.*/-]*[\w*])?"
-_QUOTED = re.compile(rf"(['\"`]){_NAME}\1(?:, ?\1{_NAME}\1)+")  # a set as Python writes it
-_JOINED = re.compile(rf"([^\w*]*)({_NAME}(?:,{_NAME})+)([^\w*]*)")
+_QUOTED = rf"(['\"`]){_NAME}\1(?:, ?\1{_NAME}\1)+"  # a set as Python writes it
+_JOINED = rf"([^\w*]*)({_NAME}(?:,{_NAME})+)([^\w*]*)"
 
 
 def same_definition(one: object, other: object) -> bool:
@@ -30,11 +31,15 @@ def _unordered(value: object) -> object:
         plain = not any(isinstance(item, dict | list) for item in value)
         return sorted(items, key=repr) if plain else items
     if isinstance(value, str) and "," in value:
-        value = _QUOTED.sub(lambda match: ",".join(sorted(re.split(", ?", match[0]))), value)
+        value = re.sub(_QUOTED, _sorted_names, value)
         return [_names(word) for word in value.split(" ")]
     return value
 
 
+def _sorted_names(match: re.Match[str]) -> str:
+    return ",".join(sorted(re.split(", ?", match[0])))
+
+
 def _names(word: str) -> object:
-    match = _JOINED.fullmatch(word) if "," in word else None
+    match = re.fullmatch(_JOINED, word) if "," in word else None
     return (match[1], sorted(match[2].split(",")), match[3]) if match else word

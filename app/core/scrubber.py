@@ -13,8 +13,9 @@ HIDDEN = "••••"
 SHORTEST = 6  # characters; shorter values are found in ordinary text by chance
 _SHORTEST_WORD = 4  # of a value that is hidden only where it is a word of its own
 _LAYERS = 4  # JSON in a URL in JSON, and the JSON it is looked for in
-_ESCAPED = re.compile(r"[%&\\+]")
-_CODE = re.compile(
+_ESCAPES = "%&\\+"
+# compiled at the first need, as every pattern here
+_CODE = (
     r"%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
     r"|(?<!\\)\\+(?:u(?P<u>[0-9A-Fa-f]{4})|x(?P<x>[0-9A-Fa-f]{2})|(?P<plain>[^ux\\]))"
     r"|&#0*(?P<dec>\d{1,7});|&#[xX]0*(?P<hex>[0-9A-Fa-f]{1,6});|&(?P<name>amp|lt|gt|quot|apos);"
@@ -89,7 +90,7 @@ class Scrubber:
         for form in self._coded:
             if form in text:  # with the neighbours that share bits with it
                 text = re.sub(rf"[\w+/-]{{0,2}}{re.escape(form)}[\w+/-]?=*", HIDDEN, text)
-        return self._unescaped(text) if _ESCAPED.search(text) else text
+        return self._unescaped(text) if any(mark in text for mark in _ESCAPES) else text
 
     def json(self, value: Any) -> Any:
         """The JSON value with every known value hidden in its keys, texts and numbers."""
@@ -172,7 +173,7 @@ def _decoded(text: str) -> str:
     """The text with one layer of escapes resolved; bytes in percent become characters."""
     raw = bytearray()
     end = 0
-    for match in _CODE.finditer(text):
+    for match in re.finditer(_CODE, text):
         raw += text[end : match.start()].encode("utf-8", "surrogatepass")
         raw += _meaning(match)
         end = match.end()

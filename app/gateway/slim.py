@@ -13,7 +13,7 @@ STRONG = "strong"  # also additionalProperties: false; the gateway checks agains
 
 _NEW_DIALECT = r"https://json-schema\.org/draft/2020-12/schema#?"
 _DIALECT = rf"(?:https?://json-schema\.org/draft-0[67]/schema#?|{_NEW_DIALECT})"
-_DIALECT_TEXT = re.compile(rf',"\$schema":"{_DIALECT}"|"\$schema":"{_DIALECT}",?')
+_DIALECT_TEXT = rf',"\$schema":"{_DIALECT}"|"\$schema":"{_DIALECT}",?'
 # with one of these words the dialect matters, so $schema must stay
 _DIALECT_WORDS = (
     "$anchor",
@@ -65,8 +65,8 @@ def tool_text(raw: str, level: str) -> str:
         if "$schema" not in raw:
             return raw
         simple = not any(f'"{word}"' in raw for word in _DIALECT_WORDS) and '"items":[' not in raw
-        if simple and raw.count("$schema") == 1 and len(_DIALECT_TEXT.findall(raw)) == 1:
-            return _DIALECT_TEXT.sub("", raw)
+        if simple and raw.count("$schema") == 1 and len(re.findall(_DIALECT_TEXT, raw)) == 1:
+            return re.sub(_DIALECT_TEXT, "", raw)
     slimmed = tool(json.loads(raw), level)
     return json.dumps(slimmed, ensure_ascii=False, separators=(",", ":"))
 

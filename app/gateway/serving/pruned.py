@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
-from app.gateway.call import Call
 from app.gateway.server_lists import METHODS, ListRequest
 from app.gateway.serving.conditions import SessionConditions
 from app.gateway.serving.mode import Answer, GatewayContext, ServingMode, described
@@ -26,7 +25,10 @@ from app.mcp.protocol import (
 from app.mcp.requests import OwnRequest
 from app.mcp.session import Upstream
 from store.serving import PROMPTS, RESOURCES, ServerRow, ToolRow
-from store.typed import Json
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.gateway.call import Call
 
 _HELD = {"prompts/get": (PROMPTS, "name"), "resources/read": (RESOURCES, "uri")}
 _CHANGED = "notifications/tools/list_changed"
@@ -264,7 +266,7 @@ class Pruned(ServingMode):
             self.reply(message, self._not_now(name, reason))
             return
         text = "" if tool is None else tool.raw
-        call = Call(
+        call = self._call_class(
             self.calls,
             self._conditions,
             self._upstream,
@@ -315,6 +317,13 @@ class Pruned(ServingMode):
         text = f"{tool.name} was trusted without the arguments {listed}; it was not called."
         self.context.journal.add("miss", tool=f"{self._name}/{tool.name}", problem=text)
         return text_result(text, is_error=True)
+
+    @cached_property
+    def _call_class(self) -> "type[Call]":
+        """Class of a call; loaded with the first."""
+        from app.gateway.call import Call
+
+        return Call
 
     @cached_property
     def _undeclared_names(self) -> Callable[[str, object], list[str]]:
