@@ -126,7 +126,7 @@ class ServingMode:
 
     @cached_property
     def calls(self) -> "CallContext":
-        """What every call uses; loaded with the first."""
+        """Parts that every call uses; loaded with the first."""
         from app.gateway.call import CallContext
 
         context = self.context
