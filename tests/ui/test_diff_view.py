@@ -4,22 +4,16 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from ui.widgets.diff_pane import PaneColors
 from ui.widgets.diff_rows import diff_rows, pair_lines
-from ui.widgets.diff_view import DiffColors, DiffView
+from ui.widgets.diff_view import DiffView
 
 BEFORE = "\n".join(["{", *(f'  "key{n}": 1,' for n in range(30)), '  "command": "npx"', "}"])
 AFTER = BEFORE.replace('"npx"', '"toolcrib-gateway"')
 
 
-def colors(line: str) -> PaneColors:
-    inks = (line, "#00ff00", "#cccccc", "#eeeeff", "#000000", "#888888")
-    return PaneColors(*(QColor(ink) for ink in inks))
-
-
 @pytest.fixture
-def view(qtbot):
-    view = DiffView(DiffColors(colors("#ffdddd"), colors("#ddffdd")))
+def view(qtbot, theme):
+    view = DiffView(theme)
     qtbot.addWidget(view)
     view.resize(900, 300)
     view.show_rows(diff_rows(pair_lines(BEFORE, AFTER)))
@@ -58,14 +52,15 @@ def test_both_sides_scroll_together(view, qtbot):
     assert view.before.verticalScrollBar().value() == 5
 
 
-def test_changed_lines_have_a_colour_and_a_sign(view):
+def test_changed_lines_have_a_colour_and_a_sign(view, theme):
     picture = view.after.grab().toImage()
     inks = {
         picture.pixelColor(x, y).name()
         for x in range(0, picture.width(), 3)
         for y in range(picture.height())
     }
-    assert {"#ddffdd", "#00ff00"} <= inks
+    colors = theme.colors
+    assert {colors.diff_add.name(), colors.diff_add_word.name()} <= inks
     gutter = {picture.pixelColor(x, y).name() for x in range(3, 20) for y in range(120)}
     assert any(QColor(ink).lightness() < 40 for ink in gutter)  # the sign itself
 

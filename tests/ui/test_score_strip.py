@@ -2,10 +2,11 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QColor, QMouseEvent
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from ui.pages.playground.score_strip import ScoreStrip, StripColors
+from ui.look.colors import LIGHT
+from ui.pages.playground.score_strip import ScoreStrip
 from ui.shell.strip_marks import HELD, IN, OUT, Mark, spread
 
 MARKS = [Mark(f"s/t{n}", n / 20, IN if n > 11 else OUT) for n in range(20)]
@@ -15,10 +16,9 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def strip(qtbot):
-    ink = QColor("#1D4FB0")
     page = QWidget()
     qtbot.addWidget(page)
-    strip = ScoreStrip(StripColors(QColor("white"), ink, ink, ink, ink, ink, ink, ink))
+    strip = ScoreStrip(LIGHT)
     QVBoxLayout(page).addWidget(strip)
     page.resize(800, 140)
     page.show()

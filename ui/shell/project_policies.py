@@ -29,7 +29,6 @@ from app.policy.project_policy import (
 from store.records import PolicyTrust
 from ui.look.text import plain_tip, with_tilde
 from ui.shell.badges import badge
-from ui.shell.diff_colors import diff_colors
 from ui.shell.services import Services
 from ui.shell.steps import Step, store_step
 from ui.shell.tasks import Tasks
@@ -112,7 +111,7 @@ class PoliciesDialog(Dialog):
         self.text = QPlainTextEdit(readOnly=True)
         self.text.setAccessibleName("Text of the file")
         theme.dress_fixed(self.text)
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         self.diff.before.setAccessibleName("Text that you trusted")
         self.diff.after.setAccessibleName("Text now")
         self.trust = push_button("Trust", lambda: self._decide(yes=True), look="primary")

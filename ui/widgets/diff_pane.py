@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
+from ui.look.theme import Theme
 from ui.widgets.diff_rows import CHANGED, FOLD, SAME, TAB, DiffRow, Span, pieces
 
 _LEAST_COLUMNS = 20  # below, a wrapped line says nothing
@@ -37,18 +38,6 @@ class _Line:
         return self.part[0] + self.part[1]
 
 
-@dataclass(frozen=True, slots=True)
-class PaneColors:
-    """One side's colours: the whole changed line, the changed words, gaps and folds."""
-
-    line: QColor
-    word: QColor
-    gap: QColor
-    fold: QColor
-    sign: QColor
-    faint: QColor
-
-
 class DiffPane(QPlainTextEdit):
     """The lines of one side.
 
@@ -57,7 +46,7 @@ class DiffPane(QPlainTextEdit):
 
     fold_toggled = Signal(int)
 
-    def __init__(self, *, sign: str, colors: PaneColors, parent: QWidget | None = None) -> None:
+    def __init__(self, *, sign: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setReadOnly(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -71,12 +60,13 @@ class DiffPane(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)  # else a line's tint stops short of the gutter
         self.sign = sign
-        self._colors = colors
+        self._theme = theme
         self._lines: list[_Line] = []  # as shown
         self._all: Sequence[DiffRow] = ()
         self._gutter = _Gutter(self)
         self.updateRequest.connect(self._follow)
         self._fit_gutter()
+        theme.changed.connect(self._recolor)
 
     def show_rows(self, rows: Sequence[DiffRow], opened: frozenset[int], columns: int = 0) -> None:
         """Show these rows; `opened` are the numbers of fold rows whose lines are visible.
@@ -99,9 +89,7 @@ class DiffPane(QPlainTextEdit):
         letter = QFontMetricsF(self.font()).horizontalAdvance("m" * 100) / 100
         return max(_LEAST_COLUMNS, int(room / letter) - 1)  # one for the cursor
 
-    def set_colors(self, colors: PaneColors) -> None:
-        """Recolour, for a theme change."""
-        self._colors = colors
+    def _recolor(self) -> None:
         self._mark()
         self._gutter.update()
 
@@ -127,9 +115,9 @@ class DiffPane(QPlainTextEdit):
                 break
             changed = line.row.kind not in (SAME, FOLD) and self.line(line.row) is not None
             if changed:
-                painter.fillRect(QRect(0, top, self.gutter_width(), height), self._colors.line)
+                painter.fillRect(QRect(0, top, self.gutter_width(), height), self._line_ink)
             if changed and not line.part[0]:  # the first line of a row that is cut
-                painter.setPen(self._colors.sign)
+                painter.setPen(self._theme.colors.text)
                 painter.drawText(QPoint(7, top + self.fontMetrics().ascent()), self.sign)
             block = block.next()
 
@@ -193,20 +181,32 @@ class DiffPane(QPlainTextEdit):
             if ink is None:
                 continue
             marks.append(self._selection(number, ink, None))
-            words = row.left_words if self.sign == "-" else row.right_words
+            words, word = self._words(row)
             for start, length in words:
                 first, end = max(start, line.part[0]), min(start + length, line.end)
                 if first < end:
                     span = (first - line.part[0], end - first)
-                    marks.append(self._selection(number, self._colors.word, span))
+                    marks.append(self._selection(number, word, span))
         self.setExtraSelections(marks)
+
+    @property
+    def _line_ink(self) -> QColor:
+        colors = self._theme.colors
+        return colors.diff_remove if self.sign == "-" else colors.diff_add
+
+    def _words(self, row: DiffRow) -> tuple[Sequence[Span], QColor]:
+        """The changed words of this side's line, and their colour."""
+        colors = self._theme.colors
+        if self.sign == "-":
+            return row.left_words, colors.diff_remove_word
+        return row.right_words, colors.diff_add_word
 
     def _ink(self, row: DiffRow) -> QColor | None:
         if row.kind in (SAME, FOLD):
-            return self._colors.fold if row.kind == FOLD else None
+            return self._theme.colors.neutral.tint if row.kind == FOLD else None
         if row.kind == CHANGED or self.line(row) is not None:
-            return self._colors.line
-        return self._colors.gap
+            return self._line_ink
+        return self._theme.colors.alternate
 
     def _selection(self, number: int, ink: QColor, span: Span | None) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()

@@ -1,31 +1,23 @@
 """Two panes side by side that scroll and fold together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QScrollBar, QWidget
 
+from ui.look.theme import Theme
 from ui.widgets.boxes import hbox
-from ui.widgets.diff_pane import DiffPane, PaneColors
+from ui.widgets.diff_pane import DiffPane
 from ui.widgets.diff_rows import DiffRow
-
-
-@dataclass(frozen=True, slots=True)
-class DiffColors:
-    """Both panes' colours."""
-
-    before: PaneColors
-    after: PaneColors
 
 
 class DiffView(QWidget):
     """A file before and after a write, side by side."""
 
-    def __init__(self, colors: DiffColors) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.before = DiffPane(sign="-", colors=colors.before, parent=self)
-        self.after = DiffPane(sign="+", colors=colors.after, parent=self)
+        self.before = DiffPane(sign="-", theme=theme, parent=self)
+        self.after = DiffPane(sign="+", theme=theme, parent=self)
         self.before.setObjectName("diffBefore")
         self.after.setObjectName("diffAfter")
         self.before.setAccessibleName("File now")
@@ -60,11 +52,6 @@ class DiffView(QWidget):
         super().resizeEvent(event)
         if self._wraps and self._fitting() != self._columns:
             self._refill()
-
-    def set_colors(self, colors: DiffColors) -> None:
-        """Recolour, for a theme change."""
-        self.before.set_colors(colors.before)
-        self.after.set_colors(colors.after)
 
     def _open(self, number: int) -> None:
         self._opened |= {number}

@@ -24,7 +24,6 @@ from app.export.policy_writing import (
 from app.policy.policy_file import parse_policy
 from app.policy.profile_policy import file_of, read_file
 from store.records import ProfileFile
-from ui.shell.diff_colors import diff_colors
 from ui.shell.services import Services
 from ui.shell.steps import Change, store_step
 from ui.widgets.boxes import STRETCH, boxed, hbox, stacked, vbox
@@ -82,7 +81,7 @@ class ProfileFileDialog(Dialog):
         self.text = QPlainTextEdit()
         self.text.setAccessibleName("Text of the policy file")
         theme.dress_fixed(self.text)
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         self.use = push_button("Use a file…", lambda: self._open_file(use_file, "Use a file"))
         self.keep = push_button("Keep in a file…", self._keep)
         self.take = push_button("Import once…", lambda: self._open_file(import_file, "Import once"))

@@ -9,7 +9,6 @@ from app.export.masking import masked_change, masked_diff
 from app.host_status.splitting import Assignment, Split
 from ui.look.theme import ROW, Theme
 from ui.pages.budget.split_rows import AssignmentTable, SplitTable
-from ui.shell.diff_colors import diff_colors
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.diff_rows import DiffRow, diff_rows
 from ui.widgets.diff_view import DiffView
@@ -56,7 +55,7 @@ class SplitDialog(FormDialog):
         self.assignment_view = self._table(self.assignments, "Who gets which profile")
         self.who = PlainLabel(_WHO if split.assignments else _NO_OWNERS, wrap=True, look="faint")
         self.reason = PlainLabel(wrap=True, look="faint")
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)
         self.diff.setMinimumHeight(theme.scaled(120))

@@ -10,7 +10,6 @@ from app.core.text import plural
 from app.export.backups import Backup
 from ui.look.theme import ROW, Theme
 from ui.pages.hosts.session import HostsSession, when
-from ui.shell.diff_colors import diff_colors
 from ui.widgets.boxes import hbox, vbox
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.diff_rows import DiffRow, change_count
@@ -33,7 +32,7 @@ class BackupsSheet(QWidget):
 
     def __init__(self, theme: Theme, desk: HostsSession) -> None:
         super().__init__()
-        self._desk, self._theme = desk, theme
+        self._desk = desk
         self._backups: Sequence[Backup] = ()
         self._title = PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
@@ -45,7 +44,7 @@ class BackupsSheet(QWidget):
         self.list.setUniformRowHeights(True)
         self.list.setItemDelegate(RowDelegate(theme, ROW, self.list))
         self.list.headerItem().setTextAlignment(2, _RIGHT)
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         self.diff.before.setObjectName("backupBefore")
         self.diff.after.setObjectName("backupAfter")
         self.summary = PlainLabel(look="faint")
@@ -53,7 +52,6 @@ class BackupsSheet(QWidget):
         close = push_button("Close", self.closed)
         self._lay_out(close)
         self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
-        theme.changed.connect(self._recolor)
 
     def show_backups(self, host: str, backups: Sequence[Backup]) -> None:
         """Show a host's copies."""
@@ -100,9 +98,6 @@ class BackupsSheet(QWidget):
         backup = self.current
         if backup is not None:
             self._desk.restore(backup, lambda: self.restored.emit(backup))
-
-    def _recolor(self) -> None:
-        self.diff.set_colors(diff_colors(self._theme.colors))
 
     def _lay_out(self, close: QPushButton) -> None:
         foot = hbox((self.summary, 1), close, self.restore)

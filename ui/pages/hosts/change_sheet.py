@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QWidget
 from app.export.masking import DiffFile
 from ui.look.text import with_tilde
 from ui.look.theme import Theme
-from ui.shell.diff_colors import diff_colors
 from ui.widgets.boxes import SPARE, hbox, vbox
 from ui.widgets.diff_rows import diff_rows
 from ui.widgets.diff_view import DiffView
@@ -32,12 +31,12 @@ class ChangeSheet(QWidget):
 
     def __init__(self, theme: Theme, home: Path, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._home, self._theme = home, theme
+        self._home = home
         self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.notes = PlainLabel(wrap=True)
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         self.diff.before.setObjectName(f"{name}Before")
         self.diff.after.setObjectName(f"{name}After")
         for side in (self.diff.before, self.diff.after):
@@ -47,7 +46,6 @@ class ChangeSheet(QWidget):
         self.write = push_button(look="primary", name=f"write{name.capitalize()}")
         self.foot = hbox((self.hint, 1), self.close_button, self.write)
         vbox(self.title, self.notes, self.path, (self.diff, 1), SPARE, self.foot, inside=self)
-        theme.changed.connect(self._recolor)
 
     def show_files(self, files: Sequence[DiffFile], notes: Sequence[str]) -> None:
         """The difference, or that there is none, and what to know before."""
@@ -57,6 +55,3 @@ class ChangeSheet(QWidget):
         self.diff.setVisible(bool(files))
         self.hint.setText(KEPT if files else "No change: the file already has this.")
         self.write.setEnabled(bool(files))
-
-    def _recolor(self) -> None:
-        self.diff.set_colors(diff_colors(self._theme.colors))

@@ -29,7 +29,6 @@ from ui.pages.hosts.preview import Preview, notes
 from ui.pages.hosts.reach_row import ReachRow
 from ui.shell.advanced import Advanced
 from ui.shell.badges import BADGES, badge
-from ui.shell.diff_colors import diff_colors
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.host_state import modes_of, state_text
 from ui.widgets.badge import Badge, BadgeText
@@ -93,7 +92,7 @@ class HostDetail(QWidget):
         self.suggest.setToolTip("Show the hook before it is written")
         self.files = QTabBar()
         self.files.setAccessibleName("Files")
-        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff = DiffView(theme)
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)
         self.wrap = QCheckBox("Wrap lines")
@@ -288,7 +287,6 @@ class HostDetail(QWidget):
         theme = self._theme
         self._shown.setMinimumHeight(theme.scaled(_LEAST_SHOWN))
         self._foot.set_least(self.hint, theme.scaled(_HINT))
-        self.diff.set_colors(diff_colors(theme.colors))
         ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
         size = theme.scaled(16)
         self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, size, ratio))

@@ -1,32 +1,18 @@
 """The score strip: one mark per tool at its score, and the threshold as a line to drag."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from ui.look.colors import Colors
 from ui.look.text import plain_tip
 from ui.shell.strip_marks import HELD, IN, OUT, WANTED, Mark, spread
 
 STEP, BIG_STEP = 0.01, 0.05
 LABEL_GAP = 6  # px between the line and its label
-
-
-@dataclass(frozen=True, slots=True)
-class StripColors:
-    """The strip's colours; a new set is applied on a theme change."""
-
-    base: QColor
-    text: QColor
-    faint: QColor
-    line: QColor
-    inside: QColor
-    held: QColor
-    wanted: QColor
-    region: QColor
 
 
 class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
@@ -40,7 +26,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
     settled = Signal(float, float)
     picked = Signal(str)
 
-    def __init__(self, colors: StripColors, parent: QWidget | None = None) -> None:
+    def __init__(self, colors: Colors, parent: QWidget | None = None) -> None:
         # Qt compresses mouse moves itself; pyqtgraph's limit would swallow the last ones of a drag
         pg.setConfigOptions(mouseRateLimit=0, antialias=True)
         super().__init__(parent)
@@ -54,7 +40,6 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self.hideAxis("left")
         self.setYRange(0.0, 1.0, padding=0)
         self.setXRange(0.0, 1.0, padding=0.02)
-        self._colors = colors
         self._marks: Sequence[Mark] = ()
         self._counts = ""
         self._end = 1.0  # of the scale: 1, or the score of a better tool that is off
@@ -97,19 +82,18 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
             self._draw(marks)
         self._place(threshold, counts)
 
-    def set_colors(self, colors: StripColors) -> None:
+    def set_colors(self, colors: Colors) -> None:
         """Recolour everything, for a theme change."""
-        self._colors = colors
         self.setBackground(colors.base)
         axis = self.getAxis("bottom")
-        axis.setPen(pg.mkPen(colors.faint))
+        axis.setPen(pg.mkPen(colors.border))
         axis.setTextPen(pg.mkPen(colors.text))
-        self._line.setPen(pg.mkPen(colors.line, width=2))
-        self._line.setHoverPen(pg.mkPen(colors.inside, width=4))
-        self._region.setBrush(pg.mkBrush(colors.region))
+        self._line.setPen(pg.mkPen(colors.text, width=2))
+        self._line.setHoverPen(pg.mkPen(colors.bar, width=4))
+        self._region.setBrush(pg.mkBrush(colors.accent.tint))
         self._label.setColor(colors.text)
         self._label.fill = pg.mkBrush(colors.base)
-        inks = {IN: colors.inside, OUT: colors.faint, HELD: colors.held, WANTED: colors.wanted}
+        inks = {IN: colors.bar, OUT: colors.border, HELD: colors.block.ink, WANTED: colors.unused}
         for kind, (symbol, size, filled) in _SHAPES.items():
             dots, ink = self._dots[kind], inks[kind]
             dots.setSymbol(symbol)

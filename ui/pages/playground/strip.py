@@ -11,7 +11,7 @@ from ui.shell.answer import Answer
 from ui.widgets.boxes import vbox
 
 if TYPE_CHECKING:
-    from ui.pages.playground.score_strip import ScoreStrip, StripColors
+    from ui.pages.playground.score_strip import ScoreStrip
 
 HEIGHT, AXIS = 104, 24  # pixels; only what is below the axis grows with the text
 
@@ -39,7 +39,7 @@ class StripHolder(QWidget):
             return
         from ui.pages.playground.score_strip import ScoreStrip
 
-        plot = self.plot = ScoreStrip(self._colors(), self)
+        plot = self.plot = ScoreStrip(self._theme.colors, self)
         plot.moved.connect(self.moved)
         plot.settled.connect(lambda _old, new: self.settled.emit(new))
         plot.picked.connect(self.picked)
@@ -59,20 +59,5 @@ class StripHolder(QWidget):
     def _restyle(self) -> None:
         self.setFixedHeight(HEIGHT - AXIS + self._theme.scaled(AXIS))
         if self.plot is not None:
-            self.plot.set_colors(self._colors())
+            self.plot.set_colors(self._theme.colors)
             self.plot.set_font(self._theme.font(-1))
-
-    def _colors(self) -> "StripColors":
-        from ui.pages.playground.score_strip import StripColors
-
-        c = self._theme.colors
-        return StripColors(
-            base=c.base,
-            text=c.text,
-            faint=c.border,
-            line=c.text,
-            inside=c.bar,
-            held=c.block.ink,
-            wanted=c.unused,
-            region=c.accent.tint,
-        )

@@ -22,7 +22,7 @@ from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
-    from ui.pages.query_set.calibration_plot import CalibrationPlot, PlotColors
+    from ui.pages.query_set.calibration_plot import CalibrationPlot
 
 Serve = Callable[[RoutingSettings], Mapping[str, Outcome]]  # what each query gets
 
@@ -157,26 +157,11 @@ class CalibrationPanel(QWidget):
             return
         from ui.pages.query_set.calibration_plot import CalibrationPlot
 
-        plot = self.plot = CalibrationPlot(self._colors(), self)
+        plot = self.plot = CalibrationPlot(self._theme.colors, self)
         plot.setMinimumHeight(_LEAST_HEIGHT)
         plot.moved.connect(self.preview)
         plot.settled.connect(self.threshold_set)
         self._room.addWidget(plot)
-
-    def _colors(self) -> "PlotColors":
-        from ui.pages.query_set.calibration_plot import PlotColors
-
-        c = self._theme.colors
-        return PlotColors(
-            base=c.base,
-            text=c.text,
-            faint=c.border,
-            rule=c.hairline,
-            recall=c.bar,
-            precision=c.unused,
-            tools=c.passed.ink,
-            recommended=c.passed.ink,
-        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the height to the width: a splitter does not ask for it."""
@@ -193,7 +178,7 @@ class CalibrationPanel(QWidget):
         self._bar.set_least(self.text, self._theme.scaled(_WORDS))
         self._fit()
         if self.plot is not None:
-            self.plot.set_colors(self._colors())
+            self.plot.set_colors(self._theme.colors)
 
     def _lay_out(self) -> None:
         label = PlainLabel("Target &recall")

@@ -1,13 +1,13 @@
 """Recall and precision over the threshold, and below them how many tools are in."""
 
 import math
-from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from ui.look.colors import Colors
 from ui.pages.query_set.plot_legend import shade
 from ui.shell.calibration_curves import Curves
 
@@ -17,20 +17,6 @@ _LEAST_LINES = 6  # of text: a plot this high also has room for the words below 
 _ROWS = (5, 3)  # how the height is shared
 _COUNTS = "Tools in"
 _TICKS = [(0, "0"), (0.5, "0.5"), (1, "1")]
-
-
-@dataclass(frozen=True, slots=True)
-class PlotColors:
-    """The plot's colours; a new set is applied on a theme change."""
-
-    base: QColor
-    text: QColor
-    faint: QColor
-    rule: QColor
-    recall: QColor
-    precision: QColor
-    tools: QColor
-    recommended: QColor
 
 
 class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
@@ -43,7 +29,7 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
     moved = Signal(float)
     settled = Signal(float)
 
-    def __init__(self, colors: PlotColors, parent: QWidget | None = None) -> None:
+    def __init__(self, colors: Colors, parent: QWidget | None = None) -> None:
         pg.setConfigOptions(mouseRateLimit=0, antialias=True)
         super().__init__(parent)
         self.setObjectName("calibPlot")
@@ -113,27 +99,27 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
             for line in self._lines:
                 line.setValue(value)
 
-    def set_colors(self, colors: PlotColors) -> None:
+    def set_colors(self, colors: Colors) -> None:
         """Recolour everything, for a theme change."""
         self.setBackground(colors.base)
         for plot in self._plots:
             for name in ("left", "bottom"):
-                plot.getAxis(name).setPen(pg.mkPen(colors.faint))
+                plot.getAxis(name).setPen(pg.mkPen(colors.border))
                 plot.getAxis(name).setTextPen(pg.mkPen(colors.text))
-        self._recall.setPen(pg.mkPen(colors.recall, width=2))
+        self._recall.setPen(pg.mkPen(colors.bar, width=2))
         dashed = Qt.PenStyle.DashLine
-        self._precision.setPen(pg.mkPen(colors.precision, width=2, style=dashed))
-        self._bands[0].fill(colors.recall)
-        self._bands[1].fill(colors.precision)
-        self._tools.setPen(pg.mkPen(colors.tools, width=2))
-        self._tools.setBrush(pg.mkBrush(shade(colors.tools)))
+        self._precision.setPen(pg.mkPen(colors.unused, width=2, style=dashed))
+        self._bands[0].fill(colors.bar)
+        self._bands[1].fill(colors.unused)
+        self._tools.setPen(pg.mkPen(colors.passed.ink, width=2))
+        self._tools.setBrush(pg.mkBrush(shade(colors.passed.ink)))
         for rule in self._rules:
-            rule.setPen(pg.mkPen(colors.rule))
+            rule.setPen(pg.mkPen(colors.hairline))
         for line in self._best:
-            line.setPen(pg.mkPen(colors.recommended, width=2, style=Qt.PenStyle.DotLine))
+            line.setPen(pg.mkPen(colors.passed.ink, width=2, style=Qt.PenStyle.DotLine))
         for line in self._lines:
             line.setPen(pg.mkPen(colors.text, width=2))
-            line.setHoverPen(pg.mkPen(colors.recall, width=4))
+            line.setHoverPen(pg.mkPen(colors.bar, width=4))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A low plot does without the words beside its axes."""
