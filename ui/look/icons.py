@@ -29,9 +29,9 @@ class Icons:
         if key not in self._icons:
             icon = QIcon()
             for size in self._sizes:
-                icon.addPixmap(self.pixmap(name, self._ink(role), size))
+                icon.addPixmap(self.pixmap(name, self.ink(role), size))
                 # without it Qt fades the icon of a selected row
-                icon.addPixmap(self.pixmap(name, self._ink(role), size), QIcon.Mode.Selected)
+                icon.addPixmap(self.pixmap(name, self.ink(role), size), QIcon.Mode.Selected)
                 faint = self.pixmap(name, self._colors.hairline, size)
                 icon.addPixmap(faint, QIcon.Mode.Disabled)
             self._icons[key] = icon
@@ -44,7 +44,8 @@ class Icons:
             self._pixmaps[key] = draw_svg(svg_text(name, color), QSize(size, size), ratio)
         return self._pixmaps[key]
 
-    def _ink(self, role: str) -> QColor:
+    def ink(self, role: str) -> QColor:
+        """The colour of a role."""
         if role == "text2":
             return self._colors.text2
         if role == "text":

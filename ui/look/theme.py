@@ -8,7 +8,14 @@ from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
-from PySide6.QtWidgets import QApplication, QHeaderView, QStyleFactory, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QHeaderView,
+    QLabel,
+    QStyleFactory,
+    QWidget,
+)
 
 from app.core.safe_write import private_folder, write_file
 from ui.look.colors import DARK, LIGHT, Colors, mix
@@ -18,6 +25,7 @@ SYSTEM, LIGHT_ONLY, DARK_ONLY = "system", "light", "dark"
 LEAST_ZOOM, MOST_ZOOM, ZOOM_STEP = 80, 200, 10  # per cent
 _NORMAL = QFont.Weight.Normal
 _DRESS = "dress"  # the property of widgets with a font of their own: step and weight, or nothing
+_ICON = "themeIcon"  # the property of widgets with an icon: its name, its role, its size
 
 # Metrics, pixels
 ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
@@ -122,6 +130,21 @@ class Theme(QObject):
         widget.setProperty(_DRESS, [])
         widget.setFont(self.fixed())
 
+    def put_icon(
+        self, widget: QAbstractButton | QLabel, name: str, role: str = "text2", size: int = 16
+    ) -> None:
+        """Give a widget an icon that follows the colours; a label's is `size` pixels at 100 %."""
+        widget.setProperty(_ICON, [name, role, size])
+        self._draw_icon(widget, name, role, size)
+
+    def _draw_icon(self, widget: QWidget, name: str, role: str, size: int) -> None:
+        icons = self.icons
+        if isinstance(widget, QAbstractButton):
+            widget.setIcon(icons.icon(name, role))
+        elif isinstance(widget, QLabel):
+            pixels, ratio = self.scaled(size), widget.devicePixelRatioF()
+            widget.setPixmap(icons.pixmap(name, icons.ink(role), pixels, ratio))
+
     def fixed(self) -> QFont:
         """The font of code."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
@@ -173,6 +196,9 @@ class Theme(QObject):
             dress = widget.property(_DRESS)
             if dress is not None:
                 widget.setFont(self._dressed(dress))
+            icon = widget.property(_ICON)
+            if icon is not None:
+                self._draw_icon(widget, *icon)
 
     def _images(self, colors: Colors) -> Path:
         folder = self._cache / ("dark" if colors.dark else "light")

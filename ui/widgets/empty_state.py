@@ -16,12 +16,12 @@ class EmptyState(QWidget):
         self, theme: Theme, *, icon: str, text: str, hint: str, buttons: tuple[str, ...] = ()
     ) -> None:
         super().__init__()
-        self._theme = theme
-        self._name = icon
-        self._icon = PlainLabel()
-        self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        sign = PlainLabel()
+        sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        theme.put_icon(sign, icon, size=48)
         self.text = PlainLabel(text)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        theme.dress(self.text, 3, QFont.Weight.DemiBold)
         self.hint = PlainLabel(hint, wrap=True, look="faint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.buttons = [QPushButton(text) for text in buttons]
@@ -30,7 +30,7 @@ class EmptyState(QWidget):
         row = hbox(STRETCH, *self.buttons, STRETCH)
         vbox(
             (None, 2),
-            self._icon,
+            sign,
             self.text,
             self.hint,
             row,
@@ -39,11 +39,3 @@ class EmptyState(QWidget):
             margins=STYLE,
             gap=MARGIN,
         )
-        theme.changed.connect(self._recolor)
-        self._recolor()
-
-    def _recolor(self) -> None:
-        theme = self._theme
-        theme.dress(self.text, 3, QFont.Weight.DemiBold)
-        ratio, size = self.devicePixelRatioF(), theme.scaled(48)
-        self._icon.setPixmap(theme.icons.pixmap(self._name, theme.colors.text2, size, ratio))

@@ -22,18 +22,36 @@ _ICONS = {
 Button = tuple[str, Callable[[], None]]
 
 
-def paint_bar(bar: QWidget, theme: Theme, kind: str) -> None:
-    """Fill a bar with the tint of its kind, an edge in its ink; for its paintEvent."""
-    tone = theme.colors.tone(kind)
-    painter = QPainter(bar)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(tone.ink)
-    painter.setBrush(tone.tint)
-    painter.drawRoundedRect(bar.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-    painter.end()
+class Bar(QFrame):
+    """A tint with an edge and an icon, all of one kind; hidden at first."""
+
+    def __init__(self, theme: Theme, kind: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageBar")
+        self._theme = theme
+        self._icon = PlainLabel(parent=self)
+        self.set_kind(kind)
+        theme.changed.connect(self.update)
+        self.hide()
+
+    def set_kind(self, kind: str) -> None:
+        """Take the colours and the icon of INFO, DONE, WARN or ERROR."""
+        self._kind = kind
+        self._theme.put_icon(self._icon, _ICONS[kind], kind, size=20)
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The kind's tint with an edge in its ink."""
+        tone = self._theme.colors.tone(self._kind)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(tone.ink)
+        painter.setBrush(tone.tint)
+        painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.end()
 
 
-class MessageBar(QFrame):
+class MessageBar(Bar):
     """Hidden until it has something to say; closing it is up to the user.
 
     Signals: replaced() when a sentence is shown, or the one that was shown is taken away.
@@ -42,11 +60,7 @@ class MessageBar(QFrame):
     replaced = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("messageBar")
-        self._theme = theme
-        self._kind = INFO
-        self._icon = PlainLabel(parent=self)
+        super().__init__(theme, INFO, parent)
         self._text = PlainLabel(parent=self, wrap=True, name="messageText")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = [QPushButton(self), QPushButton(self)]
@@ -65,9 +79,7 @@ class MessageBar(QFrame):
             inside=self,
             margins=(MARGIN, 6, GAP, 6),
         )
-        theme.changed.connect(self._recolor)
-        self._recolor()
-        self.hide()
+        theme.put_icon(self._close, "close")
 
     @property
     def text(self) -> str:
@@ -76,14 +88,13 @@ class MessageBar(QFrame):
 
     def show_message(self, kind: str, text: str, *buttons: Button) -> None:
         """Show a sentence; kind is INFO, DONE, WARN or ERROR; at most two buttons."""
-        self._kind = kind
         self._text.setText(text)
         self._calls = [call for _, call in buttons]
         for button, spec in zip(self._buttons, [*buttons, None, None], strict=False):
             button.setVisible(spec is not None)
             if spec is not None:
                 button.setText(spec[0])
-        self._recolor()
+        self.set_kind(kind)
         self.replaced.emit()
         self.show()
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
@@ -98,16 +109,5 @@ class MessageBar(QFrame):
         self.hide()
         self._text.clear()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """The kind's tint with an edge in its ink."""
-        paint_bar(self, self._theme, self._kind)
-
     def _press(self, number: int) -> None:
         self._calls[number]()
-
-    def _recolor(self) -> None:
-        theme, ratio = self._theme, self.devicePixelRatioF()
-        ink, size = theme.colors.tone(self._kind).ink, theme.scaled(20)
-        self._icon.setPixmap(theme.icons.pixmap(_ICONS[self._kind], ink, size, ratio))
-        self._close.setIcon(self._theme.icons.icon("close"))
-        self.update()

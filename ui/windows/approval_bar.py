@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.core.changes import Changes
 from app.core.context import Db
@@ -18,7 +17,7 @@ from ui.look.theme import MARGIN, Theme
 from ui.shell.tasks import Tasks
 from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
-from ui.widgets.message_bar import WARN, paint_bar
+from ui.widgets.message_bar import WARN, Bar
 from ui.widgets.push_button import push_button
 
 PERIOD_MS = 1_000
@@ -32,7 +31,7 @@ _CHOICES = (
 )
 
 
-class ApprovalBar(QFrame):
+class ApprovalBar(Bar):
     """Hidden while no call waits; a call whose time is over leaves by itself.
 
     Signals: failed(ToolcribError) for a decision that came too late.
@@ -41,16 +40,13 @@ class ApprovalBar(QFrame):
     failed = Signal(object)
 
     def __init__(self, theme: Theme, tasks: Tasks) -> None:
-        super().__init__()
-        self.setObjectName("messageBar")
+        super().__init__(theme, WARN)
         self.setAccessibleName("Calls that wait for your approval")
-        self._theme = theme
         self._tasks = tasks
         self._calls: Sequence[Approval] = ()
         self._known: set[int] = set()
         self._reasons: dict[int, str] = {}  # for which tools are held back, by call
         self._busy = False
-        self._icon = PlainLabel()
         self.text = PlainLabel(wrap=True)
         self.buttons = [self._make_button(*choice) for choice in _CHOICES]
         hbox(self._icon, (self.text, 1), *self.buttons, inside=self, margins=(MARGIN, 6, MARGIN, 6))
@@ -59,9 +55,6 @@ class ApprovalBar(QFrame):
         self._timer = QTimer(self, interval=PERIOD_MS)
         self._timer.timeout.connect(self.look)
         self._timer.start()
-        theme.changed.connect(self._recolor)
-        self._recolor()
-        self.hide()
 
     @property
     def call(self) -> Approval | None:
@@ -132,13 +125,3 @@ class ApprovalBar(QFrame):
 
     def _make_button(self, text: str, choice: str, tip: str) -> QPushButton:
         return push_button(text, lambda: self._decide(choice), tip=tip)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """The tint of a warning."""
-        paint_bar(self, self._theme, WARN)
-
-    def _recolor(self) -> None:
-        size, ratio = self._theme.scaled(16), self.devicePixelRatioF()
-        pixmap = self._theme.icons.pixmap("alert", self._theme.colors.tone(WARN).ink, size, ratio)
-        self._icon.setPixmap(pixmap)
-        self.update()

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QFrame
-
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.text import plural, visible
@@ -16,20 +13,18 @@ from ui.shell.project_policies import decision, show_policies
 from ui.shell.services import Services
 from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
-from ui.widgets.message_bar import INFO, paint_bar
+from ui.widgets.message_bar import INFO, Bar
 from ui.widgets.push_button import push_button
 
 
-class PolicyBar(QFrame):
+class PolicyBar(Bar):
     """Hidden while no file waits; one at a time."""
 
     def __init__(self, services: Services) -> None:
-        super().__init__()
-        self.setObjectName("messageBar")
+        super().__init__(services.theme, INFO)
         self.setAccessibleName("Policy files that wait for your trust")
         self._services = services
         self._waiting: Sequence[ProjectPolicy] = ()
-        self._icon = PlainLabel()
         self.text = PlainLabel(wrap=True)
         self.show_it = push_button("Show…", lambda: show_policies(services, self.window()))
         self.later = push_button("Not now", self._put_off)
@@ -44,17 +39,10 @@ class PolicyBar(QFrame):
         services.live.loaded.connect(self.look)
         services.live.written.connect(self.look)
         services.tasks.changed.connect(self._on_changed)
-        services.theme.changed.connect(self._recolor)
-        self._recolor()
-        self.hide()
 
     def look(self) -> None:
         """Look which files wait."""
         self._services.tasks.latest(self, _waiting, self._show, lambda _error: None, owner=self)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """A tint with an edge."""
-        paint_bar(self, self._services.theme, INFO)
 
     def _on_changed(self, changes: Changes) -> None:
         if changes.policies:
@@ -80,14 +68,6 @@ class PolicyBar(QFrame):
             services = self._services
             at = services.ctx.clock()
             services.undo.push(decision(services.tasks, self._waiting[0], at, yes=False))
-
-    def _recolor(self) -> None:
-        theme = self._services.theme
-        ink, size = theme.colors.tone(INFO).ink, theme.scaled(20)
-        self._icon.setPixmap(
-            theme.icons.pixmap("information-outline", ink, size, self.devicePixelRatioF())
-        )
-        self.update()
 
 
 def _waiting(db: Db) -> list[ProjectPolicy]:

@@ -87,8 +87,9 @@ class BudgetPage(Page):
         self.moves.behind_wanted.connect(self.asking.request)
         self.asking.ended.connect(self._on_asked)
         self.asking.failed.connect(self.messages.error)
-        services.theme.changed.connect(self._recolor)
-        self._recolor()
+        services.theme.put_icon(self.copy, "content-copy")
+        services.theme.changed.connect(self._fit)
+        self._fit()
 
     def main_view(self) -> QWidget:
         """The budget's number."""
@@ -214,10 +215,6 @@ class BudgetPage(Page):
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.command.text())
         self.services.show_status("Copied the check for CI")
-
-    def _recolor(self) -> None:
-        self.copy.setIcon(self.services.theme.icons.icon("content-copy"))
-        self._fit()
 
     def _lay_out(self) -> None:
         self._above = hbox((self.form, 4), (self.moves, 5))

@@ -62,8 +62,6 @@ class ReadingView(QWidget):
         self._reload = QTimer(self, interval=_RELOAD_MS, singleShot=True)
         self._reload.timeout.connect(services.live.load)
         services.live.loaded.connect(self._show_tokens)
-        services.theme.changed.connect(self._recolor)
-        self._recolor()
 
     @property
     def busy(self) -> bool:
@@ -354,6 +352,11 @@ class ReadingView(QWidget):
         self.table.setModel(self.model)
         as_rows(self.table, theme, self.model.columns)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        theme.dress(self.title, 7, QFont.Weight.DemiBold)
+        theme.put_icon(self.stop, "close")
+        theme.put_icon(self.enter, "key-outline")
+        theme.put_icon(self.more, "folder-open-outline")
+        theme.put_icon(self.go, "arrow-right", "on_accent")
         self.model.ticked.connect(self._show_ticked)
         self.model.dataChanged.connect(self._show_reason)
         self.table.selectionModel().currentChanged.connect(self._show_reason)
@@ -373,14 +376,6 @@ class ReadingView(QWidget):
             inside=self,
             gap=MARGIN,
         )
-
-    def _recolor(self) -> None:
-        theme = self._services.theme
-        theme.dress(self.title, 7, QFont.Weight.DemiBold)
-        self.stop.setIcon(theme.icons.icon("close"))
-        self.enter.setIcon(theme.icons.icon("key-outline"))
-        self.more.setIcon(theme.icons.icon("folder-open-outline"))
-        self.go.setIcon(theme.icons.icon("arrow-right", "on_accent"))
 
 
 def _opened(only: frozenset[int] | None) -> str:

@@ -113,13 +113,19 @@ class HostDetail(QWidget):
         self.hook = HookCard(theme)
         self.rules = RulesCard(theme)
         self._icon = PlainLabel()
+        theme.put_icon(self._icon, "information-outline", "accent")
+        theme.put_icon(self.tools, "code-json")
+        theme.put_icon(self.backups, "backup-restore")
+        theme.put_icon(self.copy, "content-copy")
+        theme.put_icon(self.link, "content-copy")
+        theme.put_icon(self.write, "export-variant", "on_accent")
         self._shown = _Shown()
         self._box = QFrame()
         self._foot = Flow(at_end=True)
         self._buttons = QWidget()
         self._lay_out()
         self._connect()
-        self._recolor()
+        self._fit()
         self.show_loading()
 
     def show_loading(self) -> None:
@@ -283,18 +289,10 @@ class HostDetail(QWidget):
             return "Changed outside Toolcrib; writing again would change nothing."
         return "In sync: the file already matches this profile."
 
-    def _recolor(self) -> None:
+    def _fit(self) -> None:
         theme = self._theme
         self._shown.setMinimumHeight(theme.scaled(_LEAST_SHOWN))
         self._foot.set_least(self.hint, theme.scaled(_HINT))
-        ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
-        size = theme.scaled(16)
-        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, size, ratio))
-        self.tools.setIcon(theme.icons.icon("code-json"))
-        self.backups.setIcon(theme.icons.icon("backup-restore"))
-        self.copy.setIcon(theme.icons.icon("content-copy"))
-        self.link.setIcon(theme.icons.icon("content-copy"))
-        self.write.setIcon(theme.icons.icon("export-variant", "on_accent"))
 
     def _connect(self) -> None:
         self._advanced.changed.connect(self._show_advanced)
@@ -309,7 +307,7 @@ class HostDetail(QWidget):
         self.tools.clicked.connect(self.tools_wanted)
         self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
-        self._theme.changed.connect(self._recolor)
+        self._theme.changed.connect(self._fit)
 
     def _choose(self, mode: str) -> None:
         self._show_http()

@@ -32,13 +32,14 @@ class SwitchCard(QFrame):
         self.switch = QCheckBox(title)
         self.words = PlainLabel(wrap=True, look="faint")
         self._icon = PlainLabel()
+        theme.put_icon(self._icon, "alert", "warn")
         self._row = hbox(self._icon, self.switch, STRETCH)
         vbox(
             self._row, self.words, inside=self, margins=(CARD - 4, GAP, CARD - 4, GAP), gap=GAP // 4
         )
         self.switch.clicked.connect(self._on_clicked)
-        theme.changed.connect(self._recolor)
-        self._recolor()
+        theme.changed.connect(self._fit)
+        self._fit()
 
     def show_state(self, words: str, *, installed: bool, can_change: bool, warns: bool) -> None:
         """Show where the host's file is."""
@@ -55,11 +56,9 @@ class SwitchCard(QFrame):
         self.switch.setChecked(self._installed)
         self.change_wanted.emit(not self._installed)
 
-    def _recolor(self) -> None:
-        theme, ratio = self._theme, self.devicePixelRatioF()
-        self.words.setContentsMargins(theme.scaled(14) + _BESIDE, 0, 0, 0)  # below the title
-        ink = theme.colors.tone("warn").ink
-        self._icon.setPixmap(theme.icons.pixmap("alert", ink, theme.scaled(16), ratio))
+    def _fit(self) -> None:
+        beside = self._theme.scaled(14) + _BESIDE
+        self.words.setContentsMargins(beside, 0, 0, 0)  # below the title
 
 
 class HookCard(SwitchCard):

@@ -34,7 +34,6 @@ class PlaygroundControls(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
         self.threshold = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.01)
         self.threshold.setObjectName("threshold")
         self.threshold.setAccessibleName("Threshold")
@@ -81,8 +80,8 @@ class PlaygroundControls(QWidget):
         self.cut.activated.connect(lambda place: self.cut_set.emit(self.cut.itemData(place)))
         self.past_use.toggled.connect(self.learned_set)
         self.sees.toggled.connect(self.sees_toggled)
-        theme.changed.connect(self._recolor)
-        self._recolor()
+        theme.put_icon(self.sees, "code-json")
+        theme.put_icon(self.weights, "cog-outline")
 
     def show_settings(self, settings: RoutingSettings) -> None:
         """Show a profile's settings; emits nothing."""
@@ -116,10 +115,6 @@ class PlaygroundControls(QWidget):
         shown = len(answer.ranked.shown)
         of = "" if answer.engine else f" of {total:,} that are on"
         self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈{of}")
-
-    def _recolor(self) -> None:
-        self.sees.setIcon(self._theme.icons.icon("code-json"))
-        self.weights.setIcon(self._theme.icons.icon("cog-outline"))
 
     def _lay_out(self) -> None:
         threshold, topk = PlainLabel("&Threshold"), PlainLabel("Top-&k")

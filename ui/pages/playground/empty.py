@@ -28,8 +28,8 @@ class PlaygroundEmpty(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
         self._icon, self._title = PlainLabel(), PlainLabel()
+        theme.put_icon(self._icon, "flask-outline", size=_ICON)
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self._hint = PlainLabel(look="faint")
         self._examples = [QPushButton() for _ in range(3)]
@@ -60,8 +60,6 @@ class PlaygroundEmpty(QWidget):
             margins=STYLE,
         )
         self.show_lacking("")
-        theme.changed.connect(self._recolor)
-        self._recolor()
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -96,8 +94,3 @@ class PlaygroundEmpty(QWidget):
         button = self.sender()
         if isinstance(button, QPushButton):
             self.example_chosen.emit(button.text())
-
-    def _recolor(self) -> None:
-        ink, ratio = self._theme.colors.text2, self.devicePixelRatioF()
-        size = self._theme.scaled(_ICON)
-        self._icon.setPixmap(self._theme.icons.pixmap("flask-outline", ink, size, ratio))

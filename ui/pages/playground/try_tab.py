@@ -87,9 +87,9 @@ class TryTab(QWidget):
         self.explain = ExplainCard(theme)
         self.sees = ModelSees(theme)
         self.empty = PlaygroundEmpty(theme)
+        theme.put_icon(self.run, "play", "on_accent")
         self._lay_out()
         self._connect()
-        self._recolor()
         self._take_catalog()
 
     def main_view(self) -> QWidget:
@@ -363,7 +363,6 @@ class TryTab(QWidget):
         )
 
     def _recolor(self) -> None:
-        self.run.setIcon(self.services.theme.icons.icon("play", "on_accent"))
         if self.answer is not None:
             self.explain.clear()  # its marks have the other theme's colour
             self._explain(self.table.current)

@@ -38,6 +38,7 @@ class QuerySetHead(QWidget):
         for pill, _verdicts in self._verdicts:
             pill.clicked.connect(lambda _on=False, pressed=pill: self._on_pill(pressed))
         self.add = QPushButton("Add query…")
+        theme.put_icon(self.add, "plus")
         self.import_ = QPushButton("Import…")
         self.more = QPushButton("More")
         self.run = QPushButton(" Run query set")  # the blank keeps the icon off the words
@@ -48,7 +49,6 @@ class QuerySetHead(QWidget):
         self.progress.setAccessibleName("Progress of the run")
         self.cancel = QPushButton("Cancel")
         self._lay_out()
-        theme.changed.connect(self._recolor)
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -99,13 +99,8 @@ class QuerySetHead(QWidget):
             self.run.setProperty("primary", stands_out)
             self.run.style().unpolish(self.run)
             self.run.style().polish(self.run)
-        self._recolor()
-
-    def _recolor(self) -> None:
-        icons = self._theme.icons
-        bright = self.run.property("primary") and self.run.isEnabled()
-        self.run.setIcon(icons.icon("play", "on_accent" if bright else "text2"))
-        self.add.setIcon(icons.icon("plus"))
+        bright = stands_out and can_run
+        self._theme.put_icon(self.run, "play", "on_accent" if bright else "text2")
 
     def _lay_out(self) -> None:
         head = hbox(

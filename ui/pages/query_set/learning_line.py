@@ -23,12 +23,12 @@ class LearningLine(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
         self._lessons, self._learned = 0, ""
         self._lesson: LearnedModel | None = None
         self._ready, self._busy = False, False
         self._figures = ""
         self._icon = PlainLabel()
+        theme.put_icon(self._icon, "lightbulb-on-outline")
         self.text = ElidedLabel(name="learningText")
         self.learn = push_button("", self.learn_requested)
         self.learn.setToolTip(
@@ -36,8 +36,6 @@ class LearningLine(QWidget):
         )
         self.forget = push_button("Forget what was learned", self.forget_requested)
         hbox(self._icon, (self.text, 1), self.learn, self.forget, inside=self)
-        theme.changed.connect(self._recolor)
-        self._recolor()
 
     def show_state(self, lessons: int, learned: str, lesson: LearnedModel | None) -> None:
         """Show the number of queries to learn from, and the model learned from them ("": none)."""
@@ -80,11 +78,6 @@ class LearningLine(QWidget):
         else:
             text = "Past use: nothing learned yet."
         self.text.setText(text)
-
-    def _recolor(self) -> None:
-        theme, ratio = self._theme, self.devicePixelRatioF()
-        ink, size = theme.colors.text2, theme.scaled(16)
-        self._icon.setPixmap(theme.icons.pixmap("lightbulb-on-outline", ink, size, ratio))
 
 
 def learned_from(lesson: LearnedModel) -> str:

@@ -38,7 +38,6 @@ class ReviewCard(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setProperty("card", True)
-        self._theme = theme
         self.item: ReviewItem | None = None
         self.title = PlainLabel(wrap=True)
         self.state = Badge(theme, _HELD)
@@ -63,8 +62,11 @@ class ReviewCard(QFrame):
             (self.approve, self.approve_wanted),
         ):
             button.clicked.connect(signal)
-        theme.changed.connect(self._recolor)
-        self._recolor()
+        theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        theme.put_icon(self.hold, "lock-outline", "on_accent")
+        theme.put_icon(self.off, "eye-off-outline")
+        theme.put_icon(self.server_off, "server-off")
+        theme.put_icon(self.approve, "check-circle-outline")
 
     def show_item(self, item: ReviewItem) -> None:
         """Show a tool; decisions open a moment later, so that a double click decides on one only.
@@ -120,14 +122,6 @@ class ReviewCard(QFrame):
         row.add_wide(keeps)
         row.addWidget(self.approve)
         vbox(head, self.state_line, (self.evidence, 1), row, inside=self, margins=CARD)
-
-    def _recolor(self) -> None:
-        icons = self._theme.icons
-        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
-        self.hold.setIcon(icons.icon("lock-outline", "on_accent"))
-        self.off.setIcon(icons.icon("eye-off-outline"))
-        self.server_off.setIcon(icons.icon("server-off"))
-        self.approve.setIcon(icons.icon("check-circle-outline"))
 
 
 def _waits(item: ReviewItem) -> bool:

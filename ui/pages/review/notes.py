@@ -18,7 +18,6 @@ class Notes(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
         self._marks = [PlainLabel() for _ in range(_MOST)]
         self._lines = [PlainLabel() for _ in range(_MOST)]
         self._rows: list[QHBoxLayout] = []  # of the lines' buttons
@@ -29,6 +28,7 @@ class Notes(QWidget):
         grid.setSpacing(GAP)
         grid.setColumnStretch(1, 1)
         for row, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):
+            theme.put_icon(mark, "alert", "warn")
             line.setWordWrap(True)
             line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
@@ -37,8 +37,6 @@ class Notes(QWidget):
             self._rows[-1].setSpacing(GAP)
             grid.addLayout(self._rows[-1], row, 2, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self._more, _MOST, 1)
-        theme.changed.connect(self._recolor)
-        self._recolor()
         self.show_texts(())
 
     def show_texts(
@@ -68,10 +66,3 @@ class Notes(QWidget):
     def text(self) -> str:
         """The lines shown."""
         return "\n".join(line.text() for line in self._lines if line.text())
-
-    def _recolor(self) -> None:
-        theme, ratio = self._theme, self.devicePixelRatioF()
-        ink = theme.colors.tone("warn").ink
-        icon = theme.icons.pixmap("alert", ink, theme.scaled(16), ratio)
-        for mark in self._marks:
-            mark.setPixmap(icon)
