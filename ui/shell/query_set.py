@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
+from app.catalog.activity import label_query
 from app.core.changes import Changes
 from app.ranking.learning.learn import LearnedModel
 from app.ranking.learning.query_set import StoredQuerySet, change_labels, held
 from store.records import LabelRecord, RunRecord
+from ui.shell.services import Services
 from ui.shell.tasks import Tasks
 
 
@@ -93,3 +95,10 @@ class QuerySet(QObject):
 def key(label: LabelRecord) -> tuple[str, tuple[str, ...]]:
     """Key of a label: the query and its tools."""
     return label.query, tuple(sorted(label.expected))
+
+
+def save_label(services: Services, query: str, tool: str) -> None:
+    """Keep that a query should find a tool, and say so."""
+    at = services.ctx.clock()
+    services.tasks.change(lambda db: label_query(db, query, tool, at))
+    services.show_status(f"“{query}” should find {tool}")

@@ -19,13 +19,17 @@ class PlainLabel(QLabel):
         wrap: bool = False,
         look: Look = "",
         name: str = "",
+        buddy: QWidget | None = None,
     ) -> None:
+        """Make one; `buddy` gets the focus by the letter behind the text's &."""
         super().__init__(text, parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(wrap)
         self.setObjectName(name)
         if look:
             self.setProperty(look, True)
+        if buddy is not None:
+            self.setBuddy(buddy)
 
     def say(self, text: str) -> None:
         """Show this text; without one the label is hidden."""

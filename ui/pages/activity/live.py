@@ -6,15 +6,13 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyM
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QTreeView, QWidget
 
-from app.catalog.activity import label_query
 from app.catalog.catalog import CatalogTool
-from app.core.changes import Changes
-from app.core.context import Db
 from app.core.text import plural
 from store.records import EventRecord
 from ui.look.theme import GAP
 from ui.pages.activity.event_details import EventDetails
 from ui.pages.activity.event_rows import COLUMNS, MS, STATES, EventTable, Row
+from ui.shell.query_set import save_label
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.boxes import hbox, splitter, vbox
@@ -144,16 +142,8 @@ class LiveTab(QWidget):
 
     def _label(self) -> None:
         pair = self._labelled()
-        if pair is None:
-            return
-        query, tool = pair
-        at = self._services.ctx.clock()
-
-        def save(db: Db) -> Changes:
-            return label_query(db, query, tool, at)
-
-        self._services.tasks.change(save)
-        self._services.show_status(f"“{query}” should find {tool}")
+        if pair is not None:
+            save_label(self._services, *pair)
 
     def _lay_out(self) -> None:
         row = hbox((ElidedLabel(_EXPLANATION), 1), self.label, self.pause, self.clear)

@@ -243,8 +243,7 @@ class ServersTab(QWidget):
         return box
 
     def _lay_out(self) -> None:
-        label = PlainLabel("S&haring")
-        label.setBuddy(self.sharing)
+        label = PlainLabel("S&haring", buddy=self.sharing)
         row = hbox(label, self.sharing, (self.why, 1), self.stop, self.stop_all)
         shown = boxed(vbox(row, self.figures, (self.view, 1)))
         self._stack = stacked(shown, self.empty)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QTreeView, QWidget
 
-from app.catalog.activity import label_query
-from app.core.changes import Changes
 from app.core.context import Db
 from app.core.text import plural
 from app.hooks.suggestion import SILENCES
@@ -27,6 +25,7 @@ from ui.look.text import count, moment
 from ui.pages.activity.figures import Figures
 from ui.shell.badges import badge
 from ui.shell.host_names import host_names
+from ui.shell.query_set import save_label
 from ui.shell.services import Services
 from ui.widgets.boxes import boxed, hbox, stacked, vbox
 from ui.widgets.columns import Column
@@ -228,14 +227,7 @@ class SuggestionsTab(QWidget):
         use = self._current()
         if use is None or use.label is None:
             return
-        query, tool = use.label
-        at = self._services.ctx.clock()
-
-        def save(db: Db) -> Changes:
-            return label_query(db, query, tool, at)
-
-        self._services.tasks.change(save)
-        self._services.show_status(f"“{query}” should find {tool}")
+        save_label(self._services, *use.label)
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()

@@ -148,7 +148,6 @@ class UsageTab(QWidget):
         return view
 
     def _lay_out(self) -> None:
-        label = PlainLabel("&Period")
-        label.setBuddy(self.period)
+        label = PlainLabel("&Period", buddy=self.period)
         row = hbox(label, self.period, (self.evidence, 1), self.records, self.off)
         vbox(row, self.figures, (self.view, 1), inside=self)

@@ -121,8 +121,7 @@ class BudgetForm(QFrame):
         _add(form, "Context &window", self.window_)
         _add(form, "&Budget for tools", self.tokens)
         _add(form, "", _row(self.slider, self.share))
-        block = PlainLabel("B&lock at")
-        block.setBuddy(self.block)
+        block = PlainLabel("B&lock at", buddy=self.block)
         _add(form, "Warn &at", _row(self.warn, block, self.block), self.warn)
         _add(form, "&Most tools", self.most)
         _add(form, "When bloc&ked", self.on_block)
@@ -131,9 +130,8 @@ class BudgetForm(QFrame):
 
 def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
     """Add a row whose label is beside the middle of its field."""
-    label = PlainLabel(words)
+    label = PlainLabel(words, buddy=buddy or field)
     label.setMinimumHeight(field.sizeHint().height())
-    label.setBuddy(buddy or field)
     form.addRow(label, field)
 
 

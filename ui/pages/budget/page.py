@@ -218,8 +218,7 @@ class BudgetPage(Page):
 
     def _lay_out(self) -> None:
         self._above = hbox((self.form, 4), (self.moves, 5))
-        label = PlainLabel("&Same check in CI")
-        label.setBuddy(self.command)
+        label = PlainLabel("&Same check in CI", buddy=self.command)
         below = hbox(label, (self.command, 1), self.copy)
         self._inside = boxed(vbox(self._above, (self.view, 1), below, gap=MARGIN))
         self.area = scrolled(self._inside, sideways=False, focus=False)

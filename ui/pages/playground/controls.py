@@ -117,9 +117,8 @@ class PlaygroundControls(QWidget):
         self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈{of}")
 
     def _lay_out(self) -> None:
-        threshold, topk = PlainLabel("&Threshold"), PlainLabel("Top-&k")
-        threshold.setBuddy(self.threshold)
-        topk.setBuddy(self.topk)
+        threshold = PlainLabel("&Threshold", buddy=self.threshold)
+        topk = PlainLabel("Top-&k", buddy=self.topk)
         fields = [threshold, self.threshold, self.cut, topk, self.topk]
         self._ours += [*fields, self.weights]
         shown = ((self.headline, 1), self.weights, self.sees)

@@ -181,8 +181,7 @@ class CalibrationPanel(QWidget):
             self.plot.set_colors(self._theme.colors)
 
     def _lay_out(self) -> None:
-        label = PlainLabel("Target &recall")
-        label.setBuddy(self.target)
+        label = PlainLabel("Target &recall", buddy=self.target)
         choices = boxed(hbox(label, self.target, self.why, self.use))
         self._bar.addWidget(self.few)
         self._bar.add_wide(self.text, self._theme.scaled(_WORDS))

@@ -154,9 +154,7 @@ class CompareTab(QWidget):
 
 def _named(words: str, widget: QWidget) -> QWidget:
     """A widget behind its name, which stay beside each other."""
-    label = PlainLabel(words)
-    label.setBuddy(widget)
-    return boxed(hbox(label, (widget, 1)))
+    return boxed(hbox(PlainLabel(words, buddy=widget), (widget, 1)))
 
 
 def _name(run: RunRecord) -> str:

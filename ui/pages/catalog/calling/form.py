@@ -149,8 +149,7 @@ class ArgumentForm(QTabWidget):
             one = make_input(field, self._theme)
             one.widget.setAccessibleName(".".join(path))
             self.inputs[path] = (field, one)
-            label = PlainLabel(_title(field))
-            label.setBuddy(one.widget)
+            label = PlainLabel(_title(field), buddy=one.widget)
             form.addRow(label, one.widget)
             if field.description:
                 description = PlainLabel(field.description, wrap=True, look="faint")

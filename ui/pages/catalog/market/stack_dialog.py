@@ -70,8 +70,7 @@ class StackDialog(Dialog):
     def _lay_out(self) -> None:
         first = hbox((self.place, 1), self.choose)
         area = scrolled(boxed(vbox(self.text, self.form, STRETCH, gap=STYLE)))
-        self.label = PlainLabel("Profile")
-        self.label.setBuddy(self.name)
+        self.label = PlainLabel("Profile", buddy=self.name)
         cancel = push_button("Cancel", self.reject)
         last = hbox(self.label, (self.name, 1), STRETCH, cancel, self.go)
         self.lay_out(first, (area, 1), self.problem, last)
