@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QPushButton, QTreeView
 
@@ -38,17 +38,7 @@ _OFF_ALREADY = "That write alone frees {:,} tokens of tools that are off already
 
 
 class BudgetMoves(QFrame):
-    """Headline, evidence, moves with ticks.
-
-    Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib;
-    split_wanted when profiles by use are to be shown; behind_wanted when servers are to be asked
-    what their tools hide.
-    """
-
-    off_wanted = Signal(object)
-    through_wanted = Signal()
-    split_wanted = Signal()
-    behind_wanted = Signal()
+    """Headline, evidence, moves with ticks, and a button for each way to free tokens."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -60,12 +50,12 @@ class BudgetMoves(QFrame):
         self._plan: PrunePlan | None = None  # that the ticks are held against
         self.model = MoveTable(self)
         self.view = self._make_view()
-        self.off = push_button("Turn off", lambda: self.off_wanted.emit(self.model.tools))
+        self.off = push_button("Turn off")
         self.off.setProperty("primary", True)
-        self.through = push_button("Serve hosts through Toolcrib…", self.through_wanted)
+        self.through = push_button("Serve hosts through Toolcrib…")
         self.whole = PlainLabel(wrap=True, name="withWhatTheyHide")
-        self.behind = push_button("Count what they hide…", self.behind_wanted)
-        self.split = push_button("Split the profile…", self.split_wanted)
+        self.behind = push_button("Count what they hide…")
+        self.split = push_button("Split the profile…")
         self.split.setToolTip("Several profiles of tools used together, each inside the budget")
         self._lay_out()
         self.model.dataChanged.connect(lambda *_: self._count())

@@ -49,17 +49,12 @@ _FILTER = FilterWords(
 class CatalogContent(QWidget):
     """Servers and tools.
 
-    Signals: result(text) for the status bar; read_requested(list of server ids);
-    why_requested(tool); sign_in_requested(server); sign_out_requested(server);
-    call_requested(tool).
+    Signals: result(text) for the status bar; read_requested(list of server ids); the tree's own
+    say what is wanted of one server or tool.
     """
 
     result = Signal(str)
     read_requested = Signal(object)
-    why_requested = Signal(object)
-    sign_in_requested = Signal(object)
-    call_requested = Signal(object)
-    sign_out_requested = Signal(object)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -137,12 +132,9 @@ class CatalogContent(QWidget):
         self.model.tick_requested.connect(self._tick)
         self.tree.toggle_requested.connect(self._tick)
         self.tree.pin_requested.connect(self._pin)
-        self.tree.why_requested.connect(self.why_requested)
-        self.tree.sign_in_requested.connect(self.sign_in_requested)
         self.tree.summary_requested.connect(self._edit_summary)
         self.tree.requests_wanted.connect(self._edit_requests)
         self.tree.conditions_wanted.connect(self._edit_conditions)
-        self.tree.sign_out_requested.connect(self.sign_out_requested)
         self.tree.picked.connect(self._on_picked)
         self.tree.filter_requested.connect(self.filter.edit.setFocus)
         self.tree.server_filter_requested.connect(self.filter.set_text)
@@ -151,10 +143,9 @@ class CatalogContent(QWidget):
         self.map.tool_chosen.connect(self.show_tool)
         self.map.server_chosen.connect(self.show_server)
         self.details.pressed.connect(self._on_button)
-        self.tree.call_requested.connect(self.call_requested)
         self.details.log_wanted.connect(lambda name: show_log(self, self._services, name))
-        self.details.call_pressed.connect(
-            lambda: self.call_requested.emit(self.tree.selected_tools()[0])
+        self.details.call.clicked.connect(
+            lambda: self.tree.call_requested.emit(self.tree.selected_tools()[0])
         )
         self._services.live.configured.connect(self._show_details)  # they hold the conditions
         self._services.theme.changed.connect(self._recolor)
@@ -303,11 +294,11 @@ class CatalogContent(QWidget):
             elif text == ENABLE:
                 self.tree.disable_requested.emit(server)
             elif text == SIGN_IN:
-                self.sign_in_requested.emit(server)
+                self.tree.sign_in_requested.emit(server)
             elif text.startswith("Remove"):
                 self.tree.remove_requested.emit(server)
             elif text == SIGN_OUT:
-                self.sign_out_requested.emit(server)
+                self.tree.sign_out_requested.emit(server)
             else:
                 self.read_requested.emit([server.id])
         elif number == 0:

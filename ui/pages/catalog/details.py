@@ -21,12 +21,10 @@ WIDTH = 290  # pixels
 class DetailsCard(QFrame):
     """Shows Details; its buttons are given by the page.
 
-    Signals: pressed(number) of the button; call_pressed() of the link below the headline;
-    log_wanted(server).
+    Signals: pressed(number) of the button; log_wanted(server).
     """
 
     pressed = Signal(int)
-    call_pressed = Signal()
     log_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -46,7 +44,7 @@ class DetailsCard(QFrame):
         self.log.setToolTip("Messages of the last read, and the server's output")
         self._log_of = ""
         self.log.clicked.connect(lambda: self.log_wanted.emit(self._log_of))
-        self.call = push_button("Call by hand… (T)", lambda: self.call_pressed.emit(), parent=self)
+        self.call = push_button("Call by hand… (T)", parent=self)
         self.call.setProperty("flat_link", True)
         self.call.setToolTip("Fill in its arguments, call it, and see what comes back")
         self._parts = SplitBars(theme, self)

@@ -351,11 +351,11 @@ class CatalogPage(Page):
     def _connect(self) -> None:
         services, content = self.services, self.content
         content.result.connect(self.result)
-        content.why_requested.connect(self._why)
+        content.tree.why_requested.connect(self._why)
         content.read_requested.connect(lambda ids: self.read_tools(frozenset(ids), at_once=True))
-        content.call_requested.connect(self._call)
-        content.sign_in_requested.connect(self._sign_in)
-        content.sign_out_requested.connect(lambda server: self.sign_in.leave(server.name))
+        content.tree.call_requested.connect(self._call)
+        content.tree.sign_in_requested.connect(self._sign_in)
+        content.tree.sign_out_requested.connect(lambda server: self.sign_in.leave(server.name))
         self.reading.sign_in_requested.connect(self.sign_in.start)
         self.sign_in.read.connect(self.reading.show_status)
         services.live.loaded.connect(self._on_loaded)

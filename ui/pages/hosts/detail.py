@@ -49,16 +49,10 @@ _LEAST_SHOWN = 96  # pixels of the difference, below which the page scrolls
 class HostDetail(QWidget):
     """The right side of the Hosts page.
 
-    Signals: mode_chosen(mode) by the user; write_wanted, backups_wanted, copy_wanted,
-    link_wanted, tools_wanted.
+    Signals: mode_chosen(mode) by the user.
     """
 
     mode_chosen = Signal(str)
-    write_wanted = Signal()
-    backups_wanted = Signal()
-    copy_wanted = Signal()
-    link_wanted = Signal()
-    tools_wanted = Signal()
 
     def __init__(self, theme: Theme, home: Path, advanced: Advanced) -> None:
         super().__init__()
@@ -105,10 +99,11 @@ class HostDetail(QWidget):
         self.tools = QPushButton(" What the model gets")  # the blank keeps the icon off the words
         self.tools.setObjectName("hostToolsButton")
         self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
-        self.backups = push_button("Backups", self.backups_wanted)
-        self.copy = push_button("Copy", self.copy_wanted)
-        self.link = push_button("Copy link", self.link_wanted)
-        self.link.setToolTip("A link by which the host adds Toolcrib's entry itself")
+        self.backups = push_button("Backups")
+        self.copy = push_button("Copy")
+        self.link = push_button(
+            "Copy link", tip="A link by which the host adds Toolcrib's entry itself"
+        )
         self.write = push_button("Write config", look="primary", name="writeConfig")
         self.hook = HookCard(theme)
         self.rules = RulesCard(theme)
@@ -303,8 +298,6 @@ class HostDetail(QWidget):
         self.http.chosen.connect(lambda: self._choose(self.mode))
         self.go_through.clicked.connect(self.radios[THROUGH].click)
         self.suggest.clicked.connect(self.hook.switch.click)
-        self.write.clicked.connect(self.write_wanted)
-        self.tools.clicked.connect(self.tools_wanted)
         self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
         self._theme.changed.connect(self._fit)

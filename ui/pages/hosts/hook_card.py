@@ -62,12 +62,7 @@ class SwitchCard(QFrame):
 
 
 class HookCard(SwitchCard):
-    """Tools suggested for each prompt; a hook of another mode can be brought up to date.
-
-    Signals: list_wanted() by the user, where the host can leave tools out of its list instead.
-    """
-
-    list_wanted = Signal()
+    """Tools suggested for each prompt; a hook of another mode can be brought up to date."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Suggest tools for each prompt")
@@ -75,7 +70,7 @@ class HookCard(SwitchCard):
         self.update_button = push_button("Update…", lambda: self.change_wanted.emit(True))
         self.update_button.setObjectName("updateHook")
         self.update_button.setToolTip("Update the hook to the way this host gets its tools now")
-        self.list_button = push_button("Narrow the list…", self.list_wanted)
+        self.list_button = push_button("Narrow the list…")
         self.list_button.setObjectName("narrowList")
         self.list_button.setToolTip("Show the hook that removes tools that do not fit a request")
         for button in (self.update_button, self.list_button):

@@ -29,7 +29,7 @@ class HookFlow(QObject):
         self._messages, self._home = messages, home
         self.host = ""  # that is in view
         home.hook.change_wanted.connect(self.open)
-        home.hook.list_wanted.connect(lambda: self.open(True, LISTED))
+        home.hook.list_button.clicked.connect(lambda: self.open(True, LISTED))
         home.rules.change_wanted.connect(lambda wanted: self.open(wanted, WORDS))
         desk.hook_previewed.connect(self._on_previewed)
         sheet.write_wanted.connect(self._write)

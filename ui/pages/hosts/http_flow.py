@@ -24,7 +24,7 @@ class HttpFlow(QObject):
         self._switched = False  # for a write that has not ended
         desk.wrote.connect(lambda _written: self._settle(keep=True))
         desk.refused.connect(lambda _error: self._settle(keep=False))
-        row.login_wanted.connect(lambda: services.open_settings("login"))
+        row.login.clicked.connect(lambda: services.open_settings("login"))
 
     def look(self) -> None:
         """Read the system's and the settings' present limits."""

@@ -16,11 +16,10 @@ _OF_TEAM = "The team gateway's &URL instead of a command; needs the network"
 class HttpRow(QWidget):
     """Choice to write the one entry for all servers as a URL.
 
-    Signals: chosen() by the user; login_wanted() for the settings of what starts at the login.
+    Signals: chosen() by the user.
     """
 
     chosen = Signal()
-    login_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +29,7 @@ class HttpRow(QWidget):
         self._writable = ""  # id of a host that takes a URL
         self.box = QCheckBox(_OWN)
         self.box.setObjectName("overHttp")
-        self.login = push_button("Start with your login…", self.login_wanted)
+        self.login = push_button("Start with your login…")
         self.login.setToolTip("Open Settings, Login: a host cannot start Toolcrib over HTTP")
         hbox(self.box, self.login, STRETCH, inside=self, gap=CARD)
         self.box.clicked.connect(self.chosen)

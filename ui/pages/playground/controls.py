@@ -22,7 +22,7 @@ class PlaygroundControls(QWidget):
     """Controls of the number of tools that a query brings.
 
     Signals: threshold_set(value), k_set(tools), cut_set(relative or theta) by the user;
-    learned_set(yes or no); sees_toggled(shown); weights_requested().
+    learned_set(yes or no); sees_toggled(shown).
     """
 
     threshold_set = Signal(float)
@@ -30,7 +30,6 @@ class PlaygroundControls(QWidget):
     cut_set = Signal(str)
     learned_set = Signal(bool)
     sees_toggled = Signal(bool)
-    weights_requested = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -71,7 +70,6 @@ class PlaygroundControls(QWidget):
         self.weights = QToolButton()
         self.weights.setAccessibleName("Weights of words")
         self.weights.setToolTip("Weights of words: in names, descriptions, parameters, servers")
-        self.weights.clicked.connect(self.weights_requested)
         for spin in (self.threshold, self.topk):
             spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
         self._lay_out()

@@ -18,13 +18,10 @@ _WIDTH = 440
 class PlaygroundEmpty(QWidget):
     """One sentence and what to do next.
 
-    Signals: example_chosen(query); catalog_wanted() where there are no tools; requests_wanted()
-    where tools have no requests.
+    Signals: example_chosen(query).
     """
 
     example_chosen = Signal(str)
-    catalog_wanted = Signal()
-    requests_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -35,10 +32,10 @@ class PlaygroundEmpty(QWidget):
         self._examples = [QPushButton() for _ in range(3)]
         for button in self._examples:
             button.clicked.connect(self._on_example)
-        self._catalog = push_button("Open the catalog", self.catalog_wanted, look="primary")
+        self.catalog = push_button("Open the catalog", look="primary")
         self.lacking = PlainLabel(wrap=True, look="faint", name="lackingRequests")
         self.lacking.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.write = push_button("Have requests written…", self.requests_wanted)
+        self.write = push_button("Have requests written…")
         self.write.setObjectName("writeRequests")
         middle = Qt.AlignmentFlag.AlignHCenter
         for widget in (self._icon, self._title, self._hint):
@@ -51,7 +48,7 @@ class PlaygroundEmpty(QWidget):
             self._title,
             self._hint,
             GROUP - GAP,
-            *((button, middle) for button in (*self._examples, self._catalog)),
+            *((button, middle) for button in (*self._examples, self.catalog)),
             STRETCH,
             self.lacking,
             (self.write, middle),
@@ -88,7 +85,7 @@ class PlaygroundEmpty(QWidget):
         for number, button in enumerate(self._examples):
             button.setVisible(number < len(queries))
             button.setText(queries[number] if number < len(queries) else "")
-        self._catalog.setVisible(no_tools)
+        self.catalog.setVisible(no_tools)
 
     def _on_example(self) -> None:
         button = self.sender()

@@ -33,14 +33,11 @@ _WORDS = 280  # px for the recommendation at 100 %, in two lines; with less it h
 class CalibrationPanel(QWidget):
     """One calibration under the profile's settings.
 
-    Signals: target_set(recall, 0 for the best F1); threshold_set(value) by the plot's line;
-    used() and why_requested() by the buttons.
+    Signals: target_set(recall, 0 for the best F1); threshold_set(value) by the plot's line.
     """
 
     target_set = Signal(float)
     threshold_set = Signal(float)
-    used = Signal()
-    why_requested = Signal()
 
     def __init__(self, theme: Theme, target: float) -> None:
         super().__init__()
@@ -67,8 +64,8 @@ class CalibrationPanel(QWidget):
         self.target.setValue(target)
         self.target.lineEdit().setTextMargins(4, 0, 0, 0)
         self.target.valueChanged.connect(self.target_set)
-        self.why = push_button("", self.why_requested)
-        self.use = push_button("", self.used, name="useRecommended")
+        self.why = push_button()
+        self.use = push_button(name="useRecommended")
         self.legend = PlotLegend(theme)
         self.now = ElidedLabel(look="faint")
         self._bar = Flow(at_end=True)

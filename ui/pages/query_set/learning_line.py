@@ -1,6 +1,5 @@
 """The line about past use: what rankings learned, and the buttons to learn and to forget."""
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.ranking.learning.learn import LEAST, LearnedModel, LearnReport
@@ -13,13 +12,7 @@ from ui.widgets.push_button import push_button
 
 
 class LearningLine(QWidget):
-    """Learning from labelled queries and from activity.
-
-    Signals: learn_requested(), forget_requested() by the buttons.
-    """
-
-    learn_requested = Signal()
-    forget_requested = Signal()
+    """Learning from labelled queries and from activity."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -30,11 +23,11 @@ class LearningLine(QWidget):
         self._icon = PlainLabel()
         theme.put_icon(self._icon, "lightbulb-on-outline")
         self.text = ElidedLabel(name="learningText")
-        self.learn = push_button("", self.learn_requested)
+        self.learn = push_button()
         self.learn.setToolTip(
             "Rankings learn which tools you use after which queries. Nothing leaves this machine."
         )
-        self.forget = push_button("Forget what was learned", self.forget_requested)
+        self.forget = push_button("Forget what was learned")
         hbox(self._icon, (self.text, 1), self.learn, self.forget, inside=self)
 
     def show_state(self, lessons: int, learned: str, lesson: LearnedModel | None) -> None:

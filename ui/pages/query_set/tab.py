@@ -137,15 +137,15 @@ class QuerySetTab(QWidget):
         session.failed.connect(self._on_failed)
         self.panel.target_set.connect(lambda recall: session.aim(recall, self._routing.stored))
         self.panel.threshold_set.connect(self._set_threshold)
-        self.panel.used.connect(self._use)
-        self.panel.why_requested.connect(
+        self.panel.use.clicked.connect(self._use)
+        self.panel.why.clicked.connect(
             lambda: self.messages.show_message(INFO, self.panel.reason())
         )
         self.view.edit_requested.connect(self._edit)
         self.view.delete_requested.connect(self._delete)
         self.view.try_requested.connect(self._try)
-        self.learning.learn_requested.connect(self._learn)
-        self.learning.forget_requested.connect(self._forget)
+        self.learning.learn.clicked.connect(self._learn)
+        self.learning.forget.clicked.connect(self._forget)
 
     def _on_queries(self) -> None:
         queries = {label.query.strip() for label in self.queries.labels}

@@ -1,6 +1,6 @@
 """One tool under review: what was found, what that means, the evidence, the decisions."""
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
@@ -25,15 +25,7 @@ _AS_IS = "Hosts that are left as they are start the server themselves and still 
 
 
 class ReviewCard(QFrame):
-    """The right side of the Review page.
-
-    Signals: hold_wanted, off_wanted, server_off_wanted, approve_wanted.
-    """
-
-    hold_wanted = Signal()
-    off_wanted = Signal()
-    server_off_wanted = Signal()
-    approve_wanted = Signal()
+    """The right side of the Review page."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -55,13 +47,6 @@ class ReviewCard(QFrame):
         self._rest.timeout.connect(self._enable)
         self._lay_out()
         self.evidence.seen.connect(self._on_seen)
-        for button, signal in (
-            (self.hold, self.hold_wanted),
-            (self.off, self.off_wanted),
-            (self.server_off, self.server_off_wanted),
-            (self.approve, self.approve_wanted),
-        ):
-            button.clicked.connect(signal)
         theme.dress(self.title, 3, QFont.Weight.DemiBold)
         theme.put_icon(self.hold, "lock-outline", "on_accent")
         theme.put_icon(self.off, "eye-off-outline")

@@ -1,6 +1,5 @@
 """The right side of Find servers: what a listed server would mean, and the form to add it."""
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QWidget
 
@@ -26,12 +25,7 @@ _SAFE = (
 
 
 class DetailsPanel(QScrollArea):
-    """Facts as sentences, then a choice of packages, the command and the fields.
-
-    Signals: add_requested().
-    """
-
-    add_requested = Signal()
+    """Facts as sentences, then a choice of packages, the command and the fields."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -52,7 +46,7 @@ class DetailsPanel(QScrollArea):
         self.form = InputForm(theme)
         self.safe = PlainLabel(_SAFE, wrap=True)
         self.problem = PlainLabel(wrap=True, look="wrong")
-        self.add = push_button("Add", self.add_requested, look="primary")
+        self.add = push_button("Add", look="primary")
         for label in (self.reason, self.safe):
             label.setProperty("faint", True)
         body = QWidget()

@@ -139,7 +139,7 @@ class FindServersDialog(Dialog):
         for check in (self.starts_here, self.no_secrets, self.licence, self.recent):
             check.toggled.connect(self.search)
         self.list.currentItemChanged.connect(self._show_selected)
-        self.details.add_requested.connect(self._add)
+        self.details.add.clicked.connect(self._add)
         self.fetch.clicked.connect(self._fetch_or_stop)
         self.query.returnPressed.connect(self.list.setFocus)
 
