@@ -35,9 +35,8 @@ class SummaryDialog(FormDialog):
         cut = description if len(description) <= _LONGEST else f"{description[:_LONGEST]}…"
         note = PlainLabel(visible(cut), wrap=True, look="faint")
         note.setVisible(bool(cut))
-        self.text = QPlainTextEdit(summary.text)
+        self.text = QPlainTextEdit(summary.text, tabChangesFocus=True)
         self.text.setAccessibleName("Summary")
-        self.text.setTabChangesFocus(True)
         self.text.setFixedHeight(self.fontMetrics().lineSpacing() * 6)
         self.tokens = PlainLabel(wrap=True, look="faint")
         self.reset = push_button("Use Toolcrib's", self._give_back)

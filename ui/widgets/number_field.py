@@ -5,8 +5,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox
 
 def number_field(name: str, least: int, most: int, *, step: int = 1, unit: str = "") -> QSpinBox:
     """A spin box with that accessible name; a number counts once it is typed to its end."""
-    spin = QSpinBox(minimum=least, maximum=most, singleStep=step)
-    spin.setSuffix(unit)
+    spin = QSpinBox(minimum=least, maximum=most, singleStep=step, suffix=unit)
     _dress(spin, name)
     return spin
 

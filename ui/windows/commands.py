@@ -155,8 +155,7 @@ class Commands(QObject):
         return action
 
     def _add_key(self, keys: str, call: Callable[[], object]) -> None:
-        action = QAction(self)
-        action.setShortcut(QKeySequence(keys))
+        action = QAction(self, shortcut=QKeySequence(keys))
         action.triggered.connect(lambda _checked=False: call())
         self._window.addAction(action)
 

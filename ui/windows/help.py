@@ -65,9 +65,7 @@ def _table(rows: tuple[tuple[str, str], ...]) -> str:
 
 def _show(parent: QWidget, title: str, html: str) -> None:
     dialog = Dialog(parent, title=title)
-    label = QLabel(html)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setWordWrap(True)
+    label = QLabel(html, textFormat=Qt.TextFormat.RichText, wordWrap=True)
     label.setMinimumWidth(460)
     label.setAccessibleName(title)
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -13,8 +13,7 @@ def show_history(parent: QWidget, undo: QUndoStack) -> None:
     """Open the list."""
     dialog = Dialog(parent, title="History", name="history")
     dialog.resize(440, 400)
-    steps = QUndoView(undo, dialog)
-    steps.setEmptyLabel("As it was before these steps")
+    steps = QUndoView(undo, dialog, emptyLabel="As it was before these steps")
     steps.setAccessibleName("Steps")
     hint = PlainLabel(_HINT, wrap=True, look="faint")
     buttons = QDialogButtonBox()

@@ -44,15 +44,13 @@ class CommandPalette(QFrame):
         self._entries_now = entries
         self._entries: Sequence[Entry] = ()
         self._before: QWidget | None = None  # what had the focus
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("Search tools or run a command")
+        self.line = QLineEdit(placeholderText="Search tools or run a command")
         self.line.setAccessibleName("Search tools or run a command")
         self.model = _Entries(self)
-        self.list = QListView()
+        self.list = QListView(uniformItemSizes=True)
         self.list.setAccessibleName("Found")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setModel(self.model)
-        self.list.setUniformItemSizes(True)
         self.list.setItemDelegate(_EntryDelegate(theme, self.list))
         self.nothing = PlainLabel("Nothing is called that.")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -86,9 +86,8 @@ class ProfileMenu(QMenu):
         self.menuAction().setVisible(several or self._services.advanced.on)
 
     def _entry(self, name: str) -> QAction:
-        action = QAction(in_menu(name), self)
+        action = QAction(in_menu(name), self, checkable=True)
         action.setData(name)
-        action.setCheckable(True)
         action.triggered.connect(lambda _checked=False: self._choose(name))
         self.insertAction(self._end, action)
         return action

@@ -230,8 +230,7 @@ class SettingForm(QWidget):
         return line
 
     def _patterns(self, field: Patterns) -> QLineEdit:
-        line = QLineEdit()
-        line.setPlaceholderText(field.example)
+        line = QLineEdit(placeholderText=field.example)
 
         def give() -> None:
             names = (name.strip() for name in line.text().split(","))

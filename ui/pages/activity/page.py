@@ -34,10 +34,8 @@ class ActivityPage(Page):
         self.suggestions = SuggestionsTab(services)
         self.servers = ServersTab(services)
         self.empty = self._make_empty()
-        self.tabs = QTabBar()
+        self.tabs = QTabBar(drawBase=False, expanding=False)
         self.tabs.setAccessibleName("Activity")
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
         self._stack = QStackedWidget()
         tabs = (
             ("Live", self.live),
@@ -54,8 +52,7 @@ class ActivityPage(Page):
         self.tabs.hide()
         self.body.insertWidget(0, self.tabs)
         self.body.addWidget(self._stack, 1)
-        self._timer = QTimer(self)
-        self._timer.setInterval(PERIOD)
+        self._timer = QTimer(self, interval=PERIOD)
         self._timer.timeout.connect(self._request_events)
         self._connect()
 

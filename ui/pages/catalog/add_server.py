@@ -69,8 +69,7 @@ class AddServerDialog(Dialog):
         room = self.screen().availableGeometry().width() * 9 // 10
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
         self.problem = PlainLabel(wrap=True, look="wrong", name="addServerProblem")
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = QTabWidget(documentMode=True)
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
         self.tabs.currentChanged.connect(lambda _number: self._show_hint(""))
@@ -122,8 +121,7 @@ class AddServerDialog(Dialog):
         self.url.setPlaceholderText("https://example.com/mcp")
         self.url.setAccessibleName("URL")
         self.pairs, self._pairs_label = PairRows(self._services.theme), PlainLabel()
-        area = QScrollArea()
-        area.setWidgetResizable(True)
+        area = QScrollArea(widgetResizable=True)
         area.setWidget(self.pairs)
         area.setMinimumHeight(110)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -144,11 +142,9 @@ class AddServerDialog(Dialog):
         return page
 
     def _make_paste(self) -> QWidget:
-        self.text = QPlainTextEdit()
+        self.text = QPlainTextEdit(placeholderText=_PASTE, tabChangesFocus=True)
         self.text.setAccessibleName("Config")
-        self.text.setPlaceholderText(_PASTE)
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.text.setTabChangesFocus(True)
         words = "As a server's documentation gives it; servers pasted before stay."
         hint = PlainLabel(words, look="faint")
         return boxed(vbox((self.text, 1), hint, margins=MARGIN, gap=STYLE))

@@ -72,9 +72,7 @@ class ConditionDialog(FormDialog):
 
     def _line(self, rules: object, example: str) -> QLineEdit:
         own = rules.get(self._tool_id, ()) if isinstance(rules, Mapping) else ()
-        line = QLineEdit(", ".join(map(str, own)))
-        line.setPlaceholderText(example)
-        return line
+        return QLineEdit(", ".join(map(str, own)), placeholderText=example)
 
     def _with(self, rules: object, line: QLineEdit) -> Json:
         """The rules with those of this tool replaced; of none there is no entry."""

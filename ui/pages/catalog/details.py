@@ -134,9 +134,8 @@ class DetailsCard(QFrame):
             inside=inner,
             margins=(CARD, CARD, CARD, GAP),
         )
-        area = QScrollArea(self)
+        area = QScrollArea(self, widgetResizable=True)
         area.setAccessibleName("Details")
-        area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.viewport().setAutoFillBackground(False)

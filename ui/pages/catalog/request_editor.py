@@ -37,9 +37,8 @@ class RequestsDialog(FormDialog):
         super().__init__("Requests", "Save", parent, name="requestsDialog")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
         self._known = {row.text for row in live}
-        self.text = QPlainTextEdit("\n".join(row.text for row in live))
+        self.text = QPlainTextEdit("\n".join(row.text for row in live), tabChangesFocus=True)
         self.text.setAccessibleName("Requests")
-        self.text.setTabChangesFocus(True)
         self.text.setFixedHeight(self.fontMetrics().lineSpacing() * (MOST + 3))
         self.origins = PlainLabel(origins(live), wrap=True, look="faint")
         self.lay_out(

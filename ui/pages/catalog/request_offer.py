@@ -227,7 +227,6 @@ class RequestWriting(QObject):
 
 
 def _line(text: str, name: str, example: str = "") -> QLineEdit:
-    line = QLineEdit(text)
-    line.setPlaceholderText(example)
+    line = QLineEdit(text, placeholderText=example)
     line.setAccessibleName(name)
     return line

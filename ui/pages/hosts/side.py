@@ -16,13 +16,12 @@ class HostsSide(QWidget):
     def __init__(self, theme: Theme, model: HostListModel) -> None:
         super().__init__()
         self._model = model
-        self.list = QListView()
+        self.list = QListView(uniformItemSizes=True)
         self.list.setObjectName("hostList")
         self.list.setAccessibleName("Hosts")
         self.list.setModel(model)
         self._cells = HostDelegate(theme, self.list)
         self.list.setItemDelegate(self._cells)
-        self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.fold = QPushButton()
         self.fold.setObjectName("foldHosts")

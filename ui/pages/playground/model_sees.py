@@ -44,7 +44,7 @@ class ModelSees(QFrame):
         self.host.setObjectName("modelSeesHost")
         self.host.setAccessibleName("Host")
         self.host.activated.connect(lambda _row: self.host_chosen.emit(self.host_id))
-        self.part = QTabBar()
+        self.part = QTabBar(expanding=False)
         self.part.setAccessibleName("Part")
         self.part.addTab("List of tools")
         self.part.addTab("Answer to this search")
@@ -52,7 +52,6 @@ class ModelSees(QFrame):
         self.part.setTabToolTip(
             HOOK, "Text that a hook adds to this prompt, or tools that it leaves out"
         )
-        self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
         self.measure = PlainLabel(wrap=True, look="faint")
         self.text_view = QPlainTextEdit(readOnly=True)

@@ -33,10 +33,8 @@ class PlaygroundPage(Page):
             routing=routing,
         )
         self.compare = CompareTab(services, self.queries)
-        self.tabs = QTabBar()
+        self.tabs = QTabBar(drawBase=False, expanding=False)
         self.tabs.setAccessibleName("Playground")
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
         self._stack = QStackedWidget()
         for name, tab in zip(_TABS, self._tabs, strict=True):
             self.tabs.addTab(name)

@@ -39,9 +39,8 @@ class ArgumentForm(QTabWidget):
         self._theme = theme
         self.fields = fields_of(schema)
         self.inputs: dict[tuple[str, ...], tuple[Field, Input]] = {}
-        self.json = QPlainTextEdit("{}")
+        self.json = QPlainTextEdit("{}", tabChangesFocus=True)
         self.json.setAccessibleName("Arguments as JSON")
-        self.json.setTabChangesFocus(True)
         theme.dress_fixed(self.json)
         self.addTab(self._make_form(), "&Form")
         self.addTab(self.json, "As &JSON")
@@ -136,9 +135,8 @@ class ArgumentForm(QTabWidget):
         return area
 
     def _rows(self, fields: tuple[Field, ...], before: tuple[str, ...]) -> QFormLayout:
-        form = QFormLayout()
+        form = QFormLayout(rowWrapPolicy=QFormLayout.RowWrapPolicy.WrapAllRows)
         form.setSpacing(GAP)
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapAllRows)
         for field in fields:
             path = (*before, field.name)
             if field.kind == GROUP:

@@ -39,9 +39,8 @@ class ResultView(QTabWidget):
         self._pictures = QWidget()
         self._column = QVBoxLayout(self._pictures)
         self._column.setSpacing(GAP)
-        self._area = QScrollArea()
+        self._area = QScrollArea(widgetResizable=True)
         self._area.setAccessibleName("Pictures")
-        self._area.setWidgetResizable(True)
         self._area.setWidget(self._pictures)
         self._area.hide()
         self.pictures: list[QLabel] = []
@@ -102,10 +101,8 @@ class ResultView(QTabWidget):
         self._area.setVisible(bool(self.pictures))
 
     def _make_text(self, name: str) -> QPlainTextEdit:
-        view = QPlainTextEdit(self)
-        view.setReadOnly(True)
+        view = QPlainTextEdit(self, readOnly=True, tabChangesFocus=True)
         view.setAccessibleName(name)
-        view.setTabChangesFocus(True)
         view.hide()
         self._theme.dress_fixed(view)
         return view

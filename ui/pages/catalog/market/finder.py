@@ -93,8 +93,7 @@ class FindServersDialog(Dialog):
     # ---- parts
 
     def _make_list(self) -> QTreeWidget:
-        tree = QTreeWidget()
-        tree.setColumnCount(len(_COLUMNS))
+        tree = QTreeWidget(columnCount=len(_COLUMNS))
         tree.setHeaderLabels(_COLUMNS)
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)

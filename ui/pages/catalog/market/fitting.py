@@ -69,9 +69,8 @@ class FitDialog(FormDialog):
         self.resize(services.theme.scaled(560), services.theme.scaled(480))
 
     def _make_list(self, theme: Theme) -> QTreeWidget:
-        tree = QTreeWidget()
+        tree = QTreeWidget(columnCount=len(_COLUMNS))
         tree.setAccessibleName("Tools of the server")
-        tree.setColumnCount(len(_COLUMNS))
         tree.setHeaderLabels(_COLUMNS)
         tree.headerItem().setTextAlignment(1, _NUMBER)
         tree.setRootIsDecorated(False)

@@ -31,10 +31,9 @@ class InputForm(QWidget):
         super().__init__()
         self._theme = theme
         self.editors: dict[str, _Editor] = {}
-        self._form = QFormLayout(self)
+        self._form = QFormLayout(self, rowWrapPolicy=QFormLayout.RowWrapPolicy.WrapLongRows)
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setSpacing(GAP)
-        self._form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
 
     def show_fields(self, choice: Choice | None) -> None:
         """Replace the rows by those of a package or an address."""
@@ -93,8 +92,7 @@ class InputForm(QWidget):
             several.setPlaceholderText(hint or "One a line")
             several.setMaximumHeight(several.fontMetrics().lineSpacing() * (_LINES + 1))
             return several
-        line = QLineEdit(given.default)
-        line.setPlaceholderText(hint)
+        line = QLineEdit(given.default, placeholderText=hint)
         if given.secret:
             line.setEchoMode(QLineEdit.EchoMode.Password)
         return line

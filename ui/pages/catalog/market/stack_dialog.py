@@ -52,8 +52,7 @@ class StackDialog(Dialog):
         self._services = services
         self._stack: Stack | None = None
         self._keys: dict[str, tuple[str, str]] = {}  # key in the form -> server, key
-        self.place = QLineEdit()
-        self.place.setPlaceholderText("File or link")
+        self.place = QLineEdit(placeholderText="File or link")
         self.place.setAccessibleName("File or link")
         self.choose = push_button("Choose a file…", self._choose)
         self.text = PlainLabel(_FIRST, wrap=True)
