@@ -297,8 +297,8 @@ def test_w_asks_the_playground_why(window, content, qtbot):
     tool = window.live.catalog.find("github/merge").tool.id
     content.show_tool(tool)
     asked = []
-    content.why_requested.disconnect()
-    content.why_requested.connect(asked.append)
+    content.tree.why_requested.disconnect()
+    content.tree.why_requested.connect(asked.append)
     press(content.tree, Qt.Key.Key_W)
     assert [row.tool.id for row in asked] == [tool]
 

@@ -68,13 +68,14 @@ def splitter(
     way: Qt.Orientation,
     *parts: QWidget | tuple[QWidget, int],
     name: str = "",
-    gap: int = MARGIN,
+    gap: int | None = MARGIN,
     sizes: tuple[int, ...] = (),
 ) -> QSplitter:
     """Return parts with a handle between them that hides none; a pair has its weight."""
     split = QSplitter(way)
     split.setObjectName(name)
-    split.setHandleWidth(gap)
+    if gap is not STYLE:
+        split.setHandleWidth(gap)
     for number, part in enumerate(parts):
         widget, weight = part if isinstance(part, tuple) else (part, None)
         split.addWidget(widget)

@@ -119,7 +119,9 @@ class TeamReviewDialog(Dialog):
         self.problem.say(visible(text))
 
     def _lay_out(self) -> None:
-        parts = splitter(Qt.Orientation.Horizontal, (self.names, 1), (self.definition, 2))
+        parts = splitter(
+            Qt.Orientation.Horizontal, (self.names, 1), (self.definition, 2), gap=STYLE
+        )
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
         row = hbox(self.keep, self.approve, STRETCH, close, gap=STYLE)

@@ -29,7 +29,7 @@ from ui.pages.catalog.market.work import (
 from ui.pages.catalog.server_work import Discovery
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.boxes import hbox, splitter
+from ui.widgets.boxes import STYLE, hbox, splitter
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
@@ -126,7 +126,7 @@ class FindServersDialog(Dialog):
         return flow
 
     def _lay_out(self) -> None:
-        split = splitter(Qt.Orientation.Horizontal, (self.list, 3), (self.details, 2))
+        split = splitter(Qt.Orientation.Horizontal, (self.list, 3), (self.details, 2), gap=STYLE)
         close = push_button("Close", self.reject)
         bottom = hbox(self.fetch, (self.state, 1), close)
         self.lay_out(self.query, self._make_filters(), (split, 1), bottom)
