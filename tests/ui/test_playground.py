@@ -330,7 +330,7 @@ def test_with_no_tools_there_is_one_way_on(services, qtbot):
     qtbot.waitUntil(lambda: services.live.catalog is not None)
     page = whole.tried
     assert page.empty.examples == ()
-    page.empty.catalog_wanted.emit()
+    page.empty.catalog.click()
     assert services.open_page.__self__.opened == ["catalog"]
 
 
