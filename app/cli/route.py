@@ -75,7 +75,9 @@ def _text(ranked: Json, limit: int, *, explain: bool) -> str:
     if not ranked["tools"]:
         return "No tools known yet. Read some with: toolcrib scan"
     rows = [["#", "", "tool", "score", "ISO", "tokens ≈", "why"]]
-    for rank, tool in enumerate(ranked["tools"][:limit], 1):
+    for rank, tool in enumerate(ranked["tools"], 1):
+        if rank > limit and not tool["in"]:  # a pinned tool is in whatever its rank
+            continue
         rows.append(
             [
                 str(rank),

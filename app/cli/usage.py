@@ -96,7 +96,7 @@ def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
 def _agreed(console: Console) -> bool:
     names = ", ".join([*(host(form.host).name for form in FORMATS), host(OPENCODE).name])
-    console.note(f"Records of these hosts are read: {names}.")
+    console.note(f"Records of these hosts would be read: {names}.")
     console.note(CONSENT)
     if console.can_ask and console.confirm("Read them?"):
         return True

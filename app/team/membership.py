@@ -89,7 +89,8 @@ def join(ctx: AppContext, db: apsw.Connection, url: str, token: str) -> TeamReco
     """
     url, token = plain_url(url), token.strip()
     if not token or not token.isascii() or any(c.isspace() for c in token):
-        raise ToolcribError("That is no token.", "Copy it whole, as the admin of the team gave it.")
+        title = "That is no token." if token else "No token was given."
+        raise ToolcribError(title, "Copy it whole, as the admin of the team gave it.")
     present = teams.current(db)
     if present is not None and present.url != url:
         raise ToolcribError(

@@ -1,5 +1,6 @@
 """Every verb's JSON keeps the shape that its help promises, and refusals are sentences."""
 
+import io
 import json
 import os
 import shlex
@@ -563,3 +564,21 @@ def test_a_config_over_the_budget_is_written_as_the_profile_says(verb: Verb, cap
     assert "Nothing was written: 2 tools are 1 over the cap of 1." in capsys.readouterr().err
     verb("profile", "set", "budget.on_block=report")
     assert run(write) == 0
+
+
+def test_a_tool_that_is_in_is_listed_whatever_its_rank(verb: Verb, capsys: Any) -> None:
+    verb("profile", "pin", "github/create_issue")
+    assert run(["route", "list issues", "--words-only", "--limit", "1"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if " In " in line]
+    assert any("github/create_issue" in row for row in rows)
+    assert len(rows) == sum(t["in"] for t in verb("route", "list issues", "--words-only")["tools"])
+
+
+def test_joining_without_a_token_says_so_and_records_are_not_read_before_a_yes(
+    verb: Verb, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert run(["team", "join", "http://127.0.0.1:9"]) == 1
+    assert "No token was given." in capsys.readouterr().err
+    assert run(["usage", "read"]) == 4
+    assert "Records of these hosts would be read: " in capsys.readouterr().err
