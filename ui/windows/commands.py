@@ -106,7 +106,7 @@ class Commands(QObject):
         self.profiles = ProfileMenu(self._services, window)
         view.addMenu(self.profiles)
         view.addSeparator()
-        self._add(view, "Re&fresh", self._refresh, "F5")
+        self._add(view, "Re&fresh", lambda: do.page().refresh(), "F5")
         self._add(view, "Bac&k", lambda: do.travel(-1), "Alt+Left")
         self._add(view, "For&ward", lambda: do.travel(1), "Alt+Right")
         self._add(view, "Ne&xt pane", lambda: do.cycle(1), "F6")
@@ -124,13 +124,17 @@ class Commands(QObject):
         tools = bar.addMenu("&Tools")
         find = self._add(tools, "&Find anything…", do.find, icon="magnify")
         find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
-        self.read = self._add(tools, "&Read tools…", self._read, icon="refresh")
+        self.read = self._add(
+            tools, "&Read tools…", lambda: do.catalog().read_selected(), icon="refresh"
+        )
         self._add(tools, "Read &all tools…", lambda: do.catalog().read_tools(), "Shift+F5")
         self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
         self._add(tools, "&Call the selected tool…", lambda: do.catalog().call_tool())
         self._add(tools, "&Export to hosts…", lambda: do.open_page("hosts"), "Ctrl+E")
         self._add(tools, "Open &log", lambda: show_log(window, self._services), icon="console-line")
-        self._add(tools, "Press the page's &main button", self._primary, "Ctrl+Return")
+        self._add(
+            tools, "Press the page's &main button", lambda: do.page().primary(), "Ctrl+Return"
+        )
         help_menu = bar.addMenu("&Help")
         self._add(help_menu, "&First steps", lambda: do.catalog().show_first_steps())
         self._add(help_menu, "&Shortcuts", lambda: show_shortcuts(window), "Ctrl+/")
@@ -237,15 +241,6 @@ class Commands(QObject):
 
     def _sign_in(self) -> None:
         self._actions.catalog().sign_in_to_one()
-
-    def _read(self) -> None:
-        self._actions.catalog().read_selected()
-
-    def _refresh(self) -> None:
-        self._actions.page().refresh()
-
-    def _primary(self) -> None:
-        self._actions.page().primary()
 
     def _recolor(self) -> None:
         icons = self._services.theme.icons

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QWidget
 
 from app.export.masking import DiffFile
+from app.export.plan import Plan
 from ui.look.text import with_tilde
 from ui.look.theme import Theme
 from ui.widgets.boxes import SPARE, hbox, vbox
@@ -32,6 +33,7 @@ class ChangeSheet(QWidget):
     def __init__(self, theme: Theme, home: Path, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._home = home
+        self._plan: Plan | None = None
         self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.notes = PlainLabel(wrap=True)
@@ -43,15 +45,19 @@ class ChangeSheet(QWidget):
             theme.dress_fixed(side)
         self.hint = PlainLabel(wrap=True, look="faint")
         self.close_button = push_button("Cancel", self.closed)
-        self.write = push_button(look="primary", name=f"write{name.capitalize()}")
+        self.write = push_button("", self._give, look="primary", name=f"write{name.capitalize()}")
         self.foot = hbox((self.hint, 1), self.close_button, self.write)
         vbox(self.title, self.notes, self.path, (self.diff, 1), SPARE, self.foot, inside=self)
 
-    def show_files(self, files: Sequence[DiffFile], notes: Sequence[str]) -> None:
-        """The difference, or that there is none, and what to know before."""
+    def show_files(self, plan: Plan, files: Sequence[DiffFile], notes: Sequence[str]) -> None:
+        """The difference that a plan makes, or that there is none, and what to know before."""
+        self._plan = plan
         self.notes.say("\n".join(notes))
         self.path.setText(with_tilde(files[0].path, self._home) if files else "")
         self.diff.show_rows(diff_rows(files[0].pairs, hidden=files[0].hidden) if files else ())
         self.diff.setVisible(bool(files))
         self.hint.setText(KEPT if files else "No change: the file already has this.")
         self.write.setEnabled(bool(files))
+
+    def _give(self) -> None:
+        self.write_wanted.emit(self._plan)

@@ -51,7 +51,6 @@ class EntrySheet(ChangeSheet):
         self.preview: EntryPreview | None = None
         self.instead = push_button("Remove it there…", self._remove_instead)
         self.foot.insertWidget(2, self.instead)
-        self.write.clicked.connect(self._write)
 
     def show_preview(self, preview: EntryPreview) -> None:
         """Show what would be written, or why it is not."""
@@ -59,7 +58,7 @@ class EntrySheet(ChangeSheet):
         change, plan = preview.change, preview.plan
         where = "from" if change.kind == REMOVE else "in"
         self.title.setText(f"{change.words} {where} {plan.host.name}")
-        self.show_files(preview.files, tuple(preview.sentences))
+        self.show_files(plan, preview.files, tuple(preview.sentences))
         if any(file.kept is not None for file in plan.files):
             self.path.setText(f"{self.path.text()}, as Toolcrib keeps it")
         self.close_button.setText("Close" if plan.refusal else "Cancel")
@@ -68,10 +67,6 @@ class EntrySheet(ChangeSheet):
         self.instead.setVisible(change.kind == DISABLE and bool(plan.refusal))
         self.write.setText(_BUTTONS.get(change.kind, "Write config"))
         self.write.setVisible(not plan.refusal)
-
-    def _write(self) -> None:
-        if self.preview is not None:
-            self.write_wanted.emit(self.preview.plan)
 
     def _remove_instead(self) -> None:
         if self.preview is not None:

@@ -56,7 +56,6 @@ class HookSheet(ChangeSheet):
     def __init__(self, theme: Theme, home: Path) -> None:
         super().__init__(theme, home, "hook")
         self.preview: HookPreview | None = None
-        self.write.clicked.connect(self._write)
 
     def show_preview(self, preview: HookPreview) -> None:
         """Show what would be written."""
@@ -64,9 +63,5 @@ class HookSheet(ChangeSheet):
         written, gone, short, long = _TITLES[preview.about]
         what = written if preview.wanted else gone
         self.title.setText(f"{what}: {preview.plan.host.name}")
-        self.show_files(preview.files, preview.sentences)
+        self.show_files(preview.plan, preview.files, preview.sentences)
         self.write.setText(f"Write {short}" if preview.wanted else f"Take {long} out")
-
-    def _write(self) -> None:
-        if self.preview is not None:
-            self.write_wanted.emit(self.preview.plan)

@@ -221,8 +221,8 @@ class FindServersDialog(Dialog):
         self._say("Asking the registries…")
         ctx = self._services.ctx
         self._sync = self._services.tasks.wait(
-            lambda job: sync_all(ctx, job), self._fetched, failed=self._not_fetched,
-            progress=self._say, owner=self,
+            lambda job: sync_all(ctx, job), self._fetched, progress=self._say, owner=self,
+            failed=lambda error: self._fetch_ended(error.text),
         )  # fmt: skip
 
     def _fetched(self, state: SyncState) -> None:
@@ -231,9 +231,6 @@ class FindServersDialog(Dialog):
             self._preparing = self._services.tasks.wait(
                 self._finder.prepare, self._prepared, progress=self._show_left, owner=self
             )
-
-    def _not_fetched(self, error: ToolcribError) -> None:
-        self._fetch_ended(error.text)
 
     def _fetch_ended(self, text: str) -> None:
         self._sync = None
