@@ -205,6 +205,11 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         from app.cli.project_check import run_project_check
 
         return run_project_check(args, ctx, console)
+    if args.start or args.format != "text":
+        raise ToolcribError(
+            "--format and --start are for the check of a project.",
+            "Name its folder with --project DIR. For this machine's servers there is --json.",
+        )
     from app.policy.budget import Budget, verdict
 
     if args.host:

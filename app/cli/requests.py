@@ -267,7 +267,7 @@ def _as_json(written: request_writer.WriterResult) -> dict[str, object]:
 def _as_text(written: request_writer.WriterResult, had: int, held: int) -> str:
     lines = [f"{plural(written.requests, 'request')} for {plural(written.tools, 'tool')}."]
     if had:
-        lines.append(f"{plural(had, 'tool')} had some from a model already.")
+        lines.append(f"{plural(had, 'tool')} had some already.")
     if held:
         lines.append(f"Nothing was sent of {plural(held, 'tool')} held back: toolcrib review")
     lines += [f"Refused: {tool}: {one.problem}" for tool, one in written.refused]

@@ -582,3 +582,11 @@ def test_joining_without_a_token_says_so_and_records_are_not_read_before_a_yes(
     assert "No token was given." in capsys.readouterr().err
     assert run(["usage", "read"]) == 4
     assert "Records of these hosts would be read: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--format", "junit"], ["--start"]])
+def test_an_option_of_a_projects_check_is_not_passed_over(
+    verb: Verb, option: list[str], capsys: Any
+) -> None:
+    assert run(["check", *option]) == 1
+    assert "Name its folder with --project DIR." in capsys.readouterr().err
