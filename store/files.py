@@ -1,10 +1,11 @@
-"""Locks, owners and stamps of files, as each system has them.
+"""Locks, owners and stamps of files, folders that are private, as each system has them.
 
 Part of a gateway's start: `fcntl` and `msvcrt` are imported with the first lock.
 """
 
 import errno
 import os
+import stat
 import sys
 
 _LOCKED_BYTE = 1 << 30  # Windows locks bytes: one beyond what any of our files holds
@@ -32,6 +33,26 @@ def lock(handle: int, *, waits: bool = False) -> bool:
             return False
         raise
     return True
+
+
+def private_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder that only its owner can enter, and those missing above it. Raises OSError.
+
+    One of ours that an earlier version left open is closed.
+    """
+    folder = os.fspath(path)
+    above = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(above):
+        private_folder(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        now = os.stat(folder)
+        if not stat.S_ISDIR(now.st_mode):
+            raise
+        if sys.platform != "win32":
+            if now.st_uid == os.geteuid() and now.st_mode & 0o077:
+                os.chmod(folder, 0o700)
 
 
 if sys.platform == "win32":

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 from app.core.errors import ToolcribError
 from store.files import lock
+from store.files import private_folder as private_folder
 
 _PREFIX, _SUFFIX = ".toolcrib-", ".tmp"
 _RANDOM = 8  # bytes of a temporary name
@@ -45,26 +46,6 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, mode: int | None = 
     with written_beside(target, data, mode=mode) as temporary:
         os.replace(temporary, target)
     sync_folder(os.path.dirname(target))
-
-
-def private_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder that only its owner can enter, and those missing above it. Raises OSError.
-
-    One of ours that an earlier version left open is closed.
-    """
-    folder = os.fspath(path)
-    above = os.path.dirname(os.path.abspath(folder))
-    if not os.path.isdir(above):
-        private_folder(above)
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        now = os.stat(folder)
-        if not stat.S_ISDIR(now.st_mode):
-            raise
-        if sys.platform != "win32":
-            if now.st_uid == os.geteuid() and now.st_mode & 0o077:
-                os.chmod(folder, 0o700)
 
 
 def make_file(path: str | os.PathLike[str], data: bytes, *, mode: int) -> None:

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from functools import partial
 
 from app.catalog.behind import name_behind
-from app.gateway.approvals import Approvals
 from app.gateway.host_request import CHARACTERS_A_TOKEN, HostRequest
 from app.gateway.journal import Journal
 from app.gateway.live_tools import LiveTools
 from app.gateway.outgoing import Outgoing
 from app.mcp.protocol import params_of
 from app.mcp.session import Upstream
-from store.typed import Json, Protocol
+from store.typed import TYPE_CHECKING, Json, Protocol
+
+if TYPE_CHECKING:
+    from app.gateway.approvals import Hold
 
 
 class Conversation(Protocol):
@@ -22,13 +24,23 @@ class Conversation(Protocol):
         """Note a call that was answered."""
 
 
+class CallApprovals(Protocol):
+    """Calls that wait for a person's yes."""
+
+    def hold(self, tool_id: str, raw: str, arguments: object, held: str) -> "Hold | None":
+        """Way of a call that needs a yes; None for any other."""
+
+    def may_ask(self, reason: str) -> bool:
+        """True if a call of a tool that is held for this reason waits for a yes."""
+
+
 class CallContext:
     """Parts of the gateway that every call uses."""
 
     __slots__ = ("approvals", "journal", "live", "outgoing")
 
     def __init__(
-        self, journal: Journal, outgoing: Outgoing, approvals: Approvals, live: LiveTools
+        self, journal: Journal, outgoing: Outgoing, approvals: CallApprovals, live: LiveTools
     ) -> None:
         self.journal = journal
         self.outgoing = outgoing

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 
 from app.mcp import jsonrpc
-from store.files import lock
+from store.files import lock, private_folder
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ class JournalTail:
             self._folder = ""
 
     def _open(self) -> None:
-        from app.core.safe_write import private_folder
-
         private_folder(self._folder)
         self._path = os.path.join(self._folder, os.urandom(8).hex())
         self._handle = os.open(self._path, _NEW, 0o600)

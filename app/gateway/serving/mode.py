@@ -33,7 +33,7 @@ from store.serving import ServerRow
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
-    from app.gateway.approvals import Approvals
+    from app.gateway.approvals import Approvals, Hold
     from app.gateway.call import CallContext
     from app.indexing.list_changes import ListChanges
 
@@ -81,13 +81,23 @@ class GatewayContext:
 
     @property
     def approvals(self) -> "Approvals":
-        """Calls that wait for a person's yes; loaded with the first call."""
+        """Calls that wait for a person's yes; loaded with the first that may."""
         if self._approvals is None:
             from app.gateway.approvals import Approvals
 
             hide = self.environment.scrubber.json
             self._approvals = Approvals(self.view, self.journal, self.ask_user, hide)
         return self._approvals
+
+    def hold(self, tool_id: str, raw: str, arguments: object, held: str) -> "Hold | None":
+        """Way of a call that needs a yes, as of `Approvals.hold`; None for any other."""
+        if not held and not self.view.setting("gateway", "approve", ()):
+            return None
+        return self.approvals.hold(tool_id, raw, arguments, held)
+
+    def may_ask(self, reason: str) -> bool:
+        """True if a call of a tool that is held for this reason waits for a yes."""
+        return self.approvals.may_ask(reason)
 
     def close(self) -> None:
         """Send nothing of what waits for a yes."""
@@ -130,7 +140,7 @@ class ServingMode:
         from app.gateway.call import CallContext
 
         context = self.context
-        return CallContext(context.journal, context.outgoing, context.approvals, self.live)
+        return CallContext(context.journal, context.outgoing, context, self.live)
 
     # ---- what a way of serving answers
 

@@ -258,7 +258,7 @@ class Pruned(ServingMode):
         name = params_of(message).get("name")
         row, tool = self._row, self._stored(name)
         held = tool.reason if tool is not None else ""
-        held = held if held and self.context.approvals.may_ask(held) else ""
+        held = held if held and self.context.may_ask(held) else ""
         if tool is not None and tool.reason and not held:
             self.reply(message, self._refused(name, tool.reason))
             return
