@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ sys.path.insert(0, str(ROOT / "tests" / "fakes"))
 
 from fake_registry import META, FakeRegistry, entry, fake_registry  # noqa: E402
 
-BIN = Path(sys.executable).parent
+from tests.fakes.verbs import Verbs  # noqa: E402
+
 PACKAGE = ROOT / ".servers/npm/node_modules/@modelcontextprotocol/server-filesystem"
 pytestmark = [
     pytest.mark.servers,
@@ -35,7 +35,8 @@ exec node "{package}/dist/index.js" "$@"
 class Machine:
     """A fake HOME with one host, and the command line run in it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, verbs: Verbs) -> None:
+        self._verbs = verbs
         self.home, self.files, programs = base / "home", base / "files", base / "bin"
         self.files.mkdir()
         (self.files / "hello.txt").write_text("hello from a listed server\n")
@@ -59,18 +60,14 @@ class Machine:
 
     def run(self, *args: str, code: int = 0) -> Any:
         """Run one verb with --json; its document, or what it says where it fails."""
-        done = subprocess.run(
-            [BIN / "toolcrib", *args, "--json"],
-            env=self.env, capture_output=True, text=True, timeout=240, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = self._verbs.run_text(*args, "--json", env=self.env)
         assert done.returncode == code, (args, done.stdout, done.stderr)
         return json.loads(done.stdout) if code == 0 else done.stderr
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path, verbs: Verbs) -> Machine:
+    return Machine(tmp_path, verbs)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.fakes.verbs import Verbs
+
 BIN = Path(sys.executable).parent
 SERVERS = Path(__file__).parents[2] / ".servers"
 NODE = SERVERS / "npm" / "node_modules" / "@modelcontextprotocol"
@@ -24,7 +26,8 @@ pytestmark = [
 class Machine:
     """A fake HOME with host files, and the command line run in it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, verbs: Verbs) -> None:
+        self._verbs = verbs
         self.home = base / "home"
         self.files = base / "files"
         self.files.mkdir()
@@ -72,15 +75,7 @@ class Machine:
 
     def run(self, *args: str, code: int | Sequence[int] = 0) -> Any:
         """Run one verb with --json; its document."""
-        done = subprocess.run(
-            [BIN / "toolcrib", *args, "--json"],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = self._verbs.run_text(*args, "--json", env=self.env)
         assert done.returncode in ([code] if isinstance(code, int) else code), done.stderr
         assert "ghp_notarealtoken42" not in done.stdout + done.stderr
         return json.loads(done.stdout) if done.stdout.strip() else None
@@ -91,8 +86,8 @@ def entry(command: list[str], **env: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path, verbs: Verbs) -> Machine:
+    return Machine(tmp_path, verbs)
 
 
 def servers_of(file: Path) -> dict[str, Any]:
