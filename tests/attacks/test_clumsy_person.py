@@ -115,9 +115,12 @@ ODD_WORDS = (
 
 
 @pytest.mark.parametrize("words", ODD_WORDS, ids=lambda words: " ".join(words)[:30])
-def test_odd_words_get_a_sentence(toolcrib, words):
+def test_odd_words_get_a_sentence(verbs, tmp_path, words):
     if any(word.startswith("/dev") for word in words) and not Path("/dev/zero").exists():
         pytest.skip("no such device")
-    code, out, errors = toolcrib(*words)
+    own = {"HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "toolcrib")}
+    done = verbs.run_text(*words, env={**os.environ, **own})
+    code, out, errors = done.returncode, done.stdout, done.stderr
+    assert "Traceback" not in errors and "Exception ignored" not in errors, errors
     assert code in (0, 1, 2, 4, 5) and (out or errors)
     assert code != 1 or "toolcrib: " in errors

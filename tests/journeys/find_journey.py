@@ -29,6 +29,8 @@ from judge.fake_model import FakeModel, Script  # noqa: E402
 from judge.real import RealHost, Stub, real_host  # noqa: E402
 from judge.trial import program, run_host, write_files  # noqa: E402
 
+from tests.fakes.verbs import Verbs  # noqa: E402
+
 Json = dict[str, Any]
 SERVERS = ROOT / ".servers"
 UV = SERVERS / "uv" / "bin"
@@ -88,7 +90,8 @@ def entries() -> list[Json]:
 class Machine:
     """A fake HOME with one host, and the command line run in it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, verbs: Verbs | None = None) -> None:
+        self._verbs = verbs
         self.base, self.home = base, base / "home"
         self.own = self.home / ".local" / "share" / "toolcrib"
         self.own.mkdir(parents=True)
@@ -133,11 +136,8 @@ class Machine:
 
     def run(self, *args: str, code: int = 0, env: Mapping[str, str] | None = None) -> Any:
         """Run one verb with --json; its document, or what it says where it fails."""
-        done = subprocess.run(
-            [BIN / "toolcrib", *args, "--json"],
-            env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=240, check=False,
-        )  # fmt: skip
+        assert self._verbs
+        done = self._verbs.run_text(*args, "--json", env={**self.env, **(env or {})})
         held(done.returncode == code, f"{args}: {done.stdout[-2000:]} {done.stderr[-2000:]}")
         return json.loads(done.stdout) if code == 0 else done.stderr
 
@@ -296,6 +296,16 @@ def _rename(machine: Machine) -> Callable[[int], None]:
     return prepare
 
 
+@contextmanager
+def running_verbs() -> Iterator[Verbs]:
+    """The process whose forks run the verbs; it is gone at the end."""
+    verbs = Verbs()
+    try:
+        yield verbs
+    finally:
+        verbs.stop()
+
+
 def main() -> None:
     """Make one of the journeys."""
     how, *rest = sys.argv[1:] or ["cli"]
@@ -305,17 +315,17 @@ def main() -> None:
         _again(rest)
         return
     began = time.monotonic()
-    with registry() as server:
+    with registry() as server, running_verbs() as verbs:
         if how == "window":
             from find_window import in_the_window
 
-            machine = Machine(Path(os.environ["TOOLCRIB_JOURNEY"]))
+            machine = Machine(Path(os.environ["TOOLCRIB_JOURNEY"]), verbs)
             folder = Path(rest[0]) if rest else None
             figures = in_the_window(machine, server, folder, rename=_rename(machine))
         else:
             with tempfile.TemporaryDirectory() as base:
                 made = an_update if how == "update" else by_command_line
-                figures = made(Machine(Path(base)), server)
+                figures = made(Machine(Path(base), verbs), server)
     figures["seconds"] = round(time.monotonic() - began, 1)
     print(json.dumps(figures))
 
