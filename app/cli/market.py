@@ -15,7 +15,7 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.market import sources
 from app.market.index import MarketIndex, MarketMatches, ServerHit, prepare
-from app.market.launch import choices
+from app.market.launch import can_be_added
 from app.market.records import entry_of
 from app.market.seed import take_seed
 from app.market.sync import Progress, Synced, sync
@@ -292,9 +292,7 @@ def _hit_json(
         "status": entry.status,
         "source": names[hit.server.source_id],
         "installed": market.installed_as(db, entry.name),
-        "addable": any(
-            not way.problem for way in choices(entry, private=hit.server.source_id in own)
-        ),
+        "addable": can_be_added(entry, private=hit.server.source_id in own),
     }
 
 

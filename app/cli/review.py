@@ -13,6 +13,7 @@ from app.core.text import plural
 from app.safety.hidden import spelled_out
 from app.safety.notices import SERVER_TEXT, notices
 from app.safety.review import Difference, differences, hold
+from app.system.quoting import quoted
 from store import findings
 from store.connection import transaction
 
@@ -107,8 +108,15 @@ def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         with transaction(db):
             trust_tools(db, [t.tool.id for t in picked], ctx.clock())
         names = _names(catalog, servers) + [t.tool.tool_id for t in picked]
-    console.result({"trusted": names}, lambda: f"{plural(len(names), 'tool')} trusted.")
+    empty = [name for name in args.tools if catalog.server(name) and not _has_tools(catalog, name)]
+    lines = [f"{plural(len(names), 'tool')} trusted."] if names or not empty else []
+    lines += [f"{name} is trusted. Read its tools: toolcrib scan {quoted(name)}" for name in empty]
+    console.result({"trusted": names}, lambda: "\n".join(lines))
     return 0
+
+
+def _has_tools(catalog: Catalog, server: str) -> bool:
+    return any(row.server.name == server for row in catalog.tools)
 
 
 def run_hold(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -85,6 +85,11 @@ def choices(entry: Entry, *, private: bool = False) -> tuple[Choice, ...]:
     return tuple(ways)
 
 
+def can_be_added(entry: Entry, *, private: bool = False) -> bool:
+    """True if some way to have an entry's server can be used."""
+    return any(not way.problem for way in choices(entry, private=private))
+
+
 def best(ways: Sequence[Choice], runtimes: Iterable[str]) -> tuple[Choice | None, str]:
     """The choice to propose, and the reason; None where none can be used.
 

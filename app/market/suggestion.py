@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.market.details import doubts
 from app.market.entry import ACTIVE
 from app.market.index import MarketIndex, ServerHit
-from app.market.launch import choices
+from app.market.launch import can_be_added
 from app.market.records import entry_of
 
 MOST = 2  # servers that are named
@@ -54,7 +54,7 @@ def _installable(hit: ServerHit) -> Installable | None:
     """One server with its fitting tools, None where it is not to be named."""
     entry = entry_of(hit.server)
     names = [tool.name for tool in hit.tools if _PLAIN.fullmatch(tool.name)][:_TOOLS]
-    usable = entry.status == ACTIVE and any(not way.problem for way in choices(entry))
+    usable = entry.status == ACTIVE and can_be_added(entry)
     if (hit.cosine or 0.0) < _SURE or not names or not usable or doubts(entry):
         return None
     return Installable(entry.name, tuple(names))

@@ -96,6 +96,7 @@ def test_details_say_tools_tokens_command_and_what_is_not_known(dialog, qtbot):
     assert "tokens when they were last counted" in facts and "PASS" in facts
     assert "its publisher was not checked" in facts
     assert "server-sequential-thinking@" in dialog.details.command.text()
+    assert dialog.list.currentItem().text(4) == ""
     assert dialog.details.add.isEnabled()
 
 
@@ -103,6 +104,7 @@ def test_a_package_without_a_version_cannot_be_added_and_says_why(dialog, qtbot)
     type_in(dialog, qtbot, "train tickets 12306")
     choose(dialog, qtbot, "npm/12306-mcp")
     assert "pins no version" in dialog.details.reason.text()
+    assert dialog.list.currentItem().text(4) == "listed only"
     assert not dialog.details.add.isEnabled()
 
 

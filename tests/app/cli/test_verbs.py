@@ -590,3 +590,11 @@ def test_an_option_of_a_projects_check_is_not_passed_over(
 ) -> None:
     assert run(["check", *option]) == 1
     assert "Name its folder with --project DIR." in capsys.readouterr().err
+
+
+def test_a_server_without_tools_is_trusted_in_words(verb: Verb, capsys: Any) -> None:
+    verb("add", "other", "--", "echo")
+    assert run(["trust", "other"]) == 0
+    assert capsys.readouterr().out == "other is trusted. Read its tools: toolcrib scan other\n"
+    assert run(["trust", "github", "other"]) == 0
+    assert capsys.readouterr().out.startswith("2 tools trusted.\nother is trusted.")

@@ -11,9 +11,10 @@ from app.core.errors import ToolcribError
 from app.encoder.weights import ready_model
 from app.market.details import Details, details
 from app.market.index import MarketIndex, ServerHit, listed_of, prepare
-from app.market.launch import Choice, best, choices, launch_of, runtimes
+from app.market.launch import Choice, best, can_be_added, choices, launch_of, runtimes
 from app.market.records import entry_of
 from app.market.seed import take_seed
+from store import market
 from ui.pages.catalog.server_work import Discovery, discovered
 from ui.shell.tasks import Job
 
@@ -49,7 +50,7 @@ class Row:
     about: str  # fitting tools, else the description
     tools: int
     tokens: int
-    state: str  # installed | deprecated | ""
+    state: str  # installed | deprecated | listed only | ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,10 @@ def _row(db: Db, hit: ServerHit) -> Row:
     entry = entry_of(hit.server)
     known = listed_of(db, hit)
     tools = ", ".join(tool.name for tool in hit.tools[:4])
+    private = any(one.private for one in market.sources(db) if one.id == hit.server.source_id)
+    status = entry.status.replace("active", "")
+    if not status and not can_be_added(entry, private=private):
+        status = "listed only"
     return Row(
         id=hit.server.id,
         name=entry.name,
@@ -135,7 +140,7 @@ def _row(db: Db, hit: ServerHit) -> Row:
         about=tools or entry.description,
         tools=hit.known_tools,
         tokens=known.tokens,
-        state="installed" if known.installed else entry.status.replace("active", ""),
+        state="installed" if known.installed else status,
     )
 
 
