@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.catalog.menu_tools import is_short
@@ -18,21 +18,20 @@ from app.gateway.menu.arguments import Checker, as_fields, as_object, parsed, un
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
 from app.gateway.menu.menu_call import MenuCall, MenuEffects
-from app.gateway.menu.naming import Naming
-from app.gateway.menu.search import Encoders, ToolSearch
 from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
-from app.gateway.menu.suggesting import SUGGEST, HookRequest, Suggester, event
 from app.gateway.profile_view import ProfileView
 from app.mcp import jsonrpc
 from app.mcp.protocol import params_of, text_result
 from app.mcp.session import Upstream
-from app.ranking.text import query_hash
 from store.serving import ToolRow
 from store.typed import Json
 
 if TYPE_CHECKING:
     from app.catalog.catalog import Catalog
     from app.encoder.onnx import Encoder
+    from app.gateway.menu.naming import Naming
+    from app.gateway.menu.search import Encoders, ToolSearch
+    from app.gateway.menu.suggesting import HookRequest, Suggester
     from app.hooks.suggestion import Suggestion
 
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
@@ -47,7 +46,7 @@ class MenuContext:
 
     view: ProfileView
     calls: CallContext
-    encoders: Encoders
+    encoders: "Encoders"
     upstream: Callable[[str], Upstream]  # by the server's name
     send: Callable[[HostRequest, float], None]  # a call, with its limit in seconds
     reply: Callable[[Json, Json], None]  # a result for a request of the host
@@ -62,20 +61,28 @@ class MenuHandler:
         self._journal = context.calls.journal
         self._view = context.view
         self._access = Access(self._view, context.calls.live)
-        view = context.view
-        self._finder = ToolSearch(
-            context.encoders,
-            view.profile_name,
-            view.database,
-            lambda: view.servers,
-            self._narrowed,
-        )
-        self._suggester = Suggester(self._finder, context.encoders)
         self._checker = Checker()
         self._noted: set[tuple[int, str]] = set()
         self.results = results.Results()
         self._effects = MenuEffects(self.results, self._load_unasked, self._unload)
         self._sessions = Sessions(self._new_session)
+
+    @cached_property
+    def _finder(self) -> "ToolSearch":
+        """The search; loaded with the first, since calls do without it."""
+        from app.gateway.menu.search import ToolSearch
+
+        view, encoders = self._view, self._context.encoders
+        return ToolSearch(
+            encoders, view.profile_name, view.database, lambda: view.servers, self._narrowed
+        )
+
+    @cached_property
+    def _suggester(self) -> "Suggester":
+        """Suggestions for hooks; loaded with the first prompt."""
+        from app.gateway.menu.suggesting import Suggester
+
+        return Suggester(self._finder, self._context.encoders)
 
     def _narrowed(self, catalog: "Catalog") -> "Catalog":
         """The catalogue as the project's policy leaves it."""
@@ -135,8 +142,10 @@ class MenuHandler:
 
     # ---- before a prompt
 
-    def suggest(self, given: HookRequest, names: Naming | None = None) -> "Suggestion":
+    def suggest(self, given: "HookRequest", names: "Naming | None" = None) -> "Suggestion":
         """Suggestion of a hook for a prompt; the tools that it names count as searched for."""
+        from app.gateway.menu.suggesting import SUGGEST, event
+
         self._view.refresh()
         session = self._sessions.get("")
         made, ms = self._suggester.suggest(
@@ -157,6 +166,8 @@ class MenuHandler:
 
     def search(self, message: Json, params: Json) -> None:
         """Answer a search and load the best tool."""
+        from app.ranking.text import query_hash
+
         request = as_fields(params.get("arguments"))
         key, session = self._session(params)
         with session.lock:
