@@ -4,7 +4,6 @@ A hook imports this at each prompt: what only others need is imported where it i
 """
 
 import _socket
-from typing import TYPE_CHECKING
 
 from app.gateway.backend.rendezvous import (
     CONTROL,
@@ -15,7 +14,7 @@ from app.gateway.backend.rendezvous import (
     read_token,
     supported,
 )
-from store.typed import Json
+from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
