@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
 MODEL = "fake-model"
 PROMPT = "please say hi"
+CACHE = str(Path(__file__).resolve().parents[3] / ".servers" / "cache")
 NOBODY = "http://127.0.0.1:9"  # the discard port: nothing listens there
 
 
@@ -197,6 +199,7 @@ HOSTS = (
             "COPILOT_PROVIDER_API_KEY": "x",
             "COPILOT_MODEL": MODEL,
             "COPILOT_OFFLINE": "true",
+            "XDG_CACHE_HOME": CACHE,  # it unpacks 235 MB of its own there at its first start
         },
         list_command=("mcp", "list"),
     ),
@@ -226,6 +229,7 @@ HOSTS = (
             "GEMINI_API_KEY": "x",
             "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # it would start itself anew for more memory
         },
     ),
     RealHost(
