@@ -122,7 +122,11 @@ class Access:
 
     def is_reached(self, named: NamedTool) -> bool:
         """True while the host still reaches a tool's server, under whatever name."""
-        return any(row.id == named.row.id for row in self._view.servers.values())
+        servers, own = self._view.servers, named.row
+        same = servers.get(own.name)
+        if same is not None and same.id == own.id:  # nearly always
+            return True
+        return any(row.id == own.id for row in servers.values())
 
     def other_text(self, named: NamedTool) -> str:
         """Reason against an approved call: its server or its tool's text has changed since."""
