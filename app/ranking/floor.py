@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.ranking.dense import Encoding, MatrixRetriever, request_lead
-from app.ranking.query.language import is_english
+from app.ranking.query.language import ENGLISH, GLOSSED, is_english, language_of
 from app.ranking.requests import texts_mark
 from app.ranking.world import BLOB as WORLD_BLOB
 from app.ranking.world import Blobs, World, kept_world, own_places, stored_world, world_mark
@@ -126,8 +126,11 @@ def scan_floor(db: apsw.Connection, model: str) -> float:
 
 
 def floor_for(query: str, floor: float) -> float:
-    """The floor of one search: none where its language leaves the cosines without meaning."""
-    return floor if is_english(query) else NONE
+    """The floor of one search: none in a language of which no word can be read.
+
+    A query without a known word in a language that has a list of them asks for no tool's work.
+    """
+    return floor if language_of(query) in (ENGLISH, *GLOSSED) else NONE
 
 
 def floor_is_stale(db: apsw.Connection, model: str, texts: str) -> bool:

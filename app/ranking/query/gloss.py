@@ -14,6 +14,7 @@ from functools import lru_cache
 from app.ranking.query.language import (
     COMMON,
     ENGLISH,
+    GLOSSED,
     HAN,
     KANA,
     is_latin,
@@ -22,7 +23,6 @@ from app.ranking.query.language import (
 )
 from app.ranking.text import LONGEST_QUERY
 
-LANGUAGES = ("de", "es", "fr", "pt", "zh", "ja")  # the columns after the English word
 _IDEOGRAPHIC = frozenset(("zh", "ja"))
 _WORD = re.compile(r"[^\W_]+")
 _END = re.compile(r"[.!?;,\n。！？；，、]+")
@@ -72,7 +72,7 @@ def gloss(query: str, has_word: Callable[[str], bool] = lambda _word: True) -> G
     if not is_latin(text) or (language == ENGLISH and not may_be_foreign(text, has_word)):
         return None
     made = _likeliest(text)
-    if language in LANGUAGES:
+    if language in GLOSSED:
         return made if made.known >= _LEAST_KNOWN else None
     # English by its signs, or of a language without a list, like Dutch
     changed = made.text.lower() != text.strip().lower()
@@ -228,15 +228,15 @@ def plain(word: str) -> str:
 def _rows() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Pairs of English and foreign words, by language."""
     text = _resource("words.psv")
-    pairs: dict[str, list[tuple[str, str]]] = {language: [] for language in LANGUAGES}
+    pairs: dict[str, list[tuple[str, str]]] = {language: [] for language in GLOSSED}
     for line in text.splitlines():
         english, *columns = line.split("|")
-        for language, words in zip(LANGUAGES, columns, strict=True):
+        for language, words in zip(GLOSSED, columns, strict=True):
             pairs[language] += ((english, word.strip()) for word in words.split(",") if word)
     return {language: tuple(entry) for language, entry in pairs.items()}
 
 
-@lru_cache(maxsize=len(LANGUAGES))
+@lru_cache(maxsize=len(GLOSSED))
 def _words_of(language: str) -> _Words:
     """One language's words, read at its first query."""
     stops = dict(line.split("|") for line in _resource("stop_words.psv").splitlines())

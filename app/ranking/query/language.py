@@ -9,6 +9,7 @@ from collections.abc import Callable
 from app.ranking.text import LONGEST_QUERY, STOP_WORDS
 
 ENGLISH, OTHER = "en", "other"
+GLOSSED = ("de", "es", "fr", "pt", "zh", "ja")  # with a list of words (gloss.py)
 # the commonest words of six languages that are no English words
 COMMON = {
     "de": """

@@ -95,7 +95,7 @@ def test_other_languages_are_told_from_english(query, english):
     assert is_english(query) is english
 
 
-def test_only_english_is_refused_and_likeness_is_told_apart_from_it(store, encoder):
+def test_what_can_be_read_is_refused_and_likeness_is_told_apart_from_it(store, encoder):
     db, catalog = store
     with transaction(db):
         queries.save_blob(db, "floor", fingerprint=f"{encoder.key}:x", data=b"0.9", at=0.0)
@@ -103,6 +103,7 @@ def test_only_english_is_refused_and_likeness_is_told_apart_from_it(store, encod
     for query, refused in (
         ("book a train with two seats", True),
         ("ich möchte mit dem Zug nach Hause", True),  # by its translation
+        ("erzähl mir einen Witz", True),  # German, of which no word is known
         ("ik wil met de trein naar huis", False),
     ):
         for limit in (None, 5):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.ranking.query.gloss import LANGUAGES, _rows, _words_of, gloss
-from app.ranking.query.language import language_of
+from app.ranking.query.gloss import _rows, _words_of, gloss
+from app.ranking.query.language import GLOSSED, language_of
 from app.ranking.query.reading import read_query
 from app.ranking.router import Router
 from app.ranking.text import content_words
@@ -66,7 +66,7 @@ def test_names_and_borrowed_words_stay():
 
 
 def test_every_line_of_the_list_has_every_language():
-    for language in LANGUAGES:
+    for language in GLOSSED:
         pairs = _rows()[language]
         assert len(pairs) > 1_000
         assert all(english and word for english, word in pairs)
