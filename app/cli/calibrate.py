@@ -176,6 +176,7 @@ def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
         report = learn.train(db, router, query_set.taught_by(db), clock=ctx.clock)
+    queries = "1 query" if report.labels == 1 else f"{report.labels:,} queries"
     figures = f" nDCG@10 {report.before:.1f} → {report.after:.1f}." if report.after else ""
-    console.result(asdict(report), lambda: f"{report.labels} queries. {report.reason}{figures}")
+    console.result(asdict(report), lambda: f"{queries}. {report.reason}{figures}")
     return 0

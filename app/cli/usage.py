@@ -10,6 +10,7 @@ from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.evidence.formats import FORMATS, OPENCODE
 from app.hosts.facts import host
 from app.policy.cost import ASSUMPTION, HostCost
@@ -130,7 +131,8 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         "unknown": usage.unknown,
         "assumption": ASSUMPTION,
     }
-    console.result(value, lambda: _text(value, costs))
+    are_read = ctx.settings.host_records
+    console.result(value, lambda: _text(value, costs, are_read=are_read))
     return 0
 
 
@@ -152,15 +154,14 @@ def _cost_json(cost: HostCost) -> Json:
     }
 
 
-def _text(value: Json, costs: list[HostCost]) -> str:
+def _text(value: Json, costs: list[HostCost], *, are_read: bool) -> str:
     lines = [value["evidence"]]
     if value["tools"]:
         rows = [["tool", "calls"], *([t["tool"], number(t["calls"])] for t in value["tools"][:50])]
         lines.append(table(rows, right=frozenset({1})))
     if value["unknown"]:
-        lines.append(
-            f"{number(value['unknown'])} calls were of tools that are not in the catalogue."
-        )
+        calls = plural(value["unknown"], "call")
+        lines.append(f"Not in the catalogue: the tools of {calls}.")
     known = [cost for cost in costs if cost.known]
     if known:
         rows = [["host", "tokens a request", "requests", "days", "tokens a month", "cost a month"]]
@@ -179,6 +180,8 @@ def _text(value: Json, costs: list[HostCost]) -> str:
         lines += ["", table(rows, right=frozenset({1, 2, 3, 4, 5})), ASSUMPTION]
         if not known[0].price:
             lines.append("Set a price: toolcrib usage show --price 3 (of a million input tokens)")
+    elif are_read:
+        lines.append("The records that were read hold no request of a host on this machine.")
     else:
         lines.append("No requests are known. Read the hosts' records: toolcrib usage read")
     return "\n".join(lines)

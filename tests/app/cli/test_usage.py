@@ -32,6 +32,8 @@ def test_nothing_is_read_without_a_yes(home: Path, capsys: pytest.CaptureFixture
     assert "It keeps no prompt, argument or result." in output.err and "Claude Code" in output.err
     assert run(["usage", "show", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tools"] == []
+    assert run(["usage", "show"]) == 0
+    assert "Read the hosts' records: toolcrib usage read" in capsys.readouterr().out
 
 
 def test_consent_is_remembered_until_it_is_taken_back(
@@ -45,6 +47,10 @@ def test_consent_is_remembered_until_it_is_taken_back(
     assert run(["usage", "show", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["unknown"], shown["tools"]) == (1, [])
+    assert run(["usage", "show"]) == 0
+    text = capsys.readouterr().out
+    assert "Not in the catalogue: the tools of 1 call." in text
+    assert "hold no request of a host on this machine" in text
     assert run(["usage", "forget"]) == 0
     assert run(["usage", "read"]) == 4
 
