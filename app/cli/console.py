@@ -4,7 +4,6 @@ The border to the terminal: whatever servers, files and repositories put into a 
 or invisible character leaves through here (escape sequences repaint a screen or write a clipboard).
 """
 
-import argparse
 import contextlib
 import getpass
 import io
@@ -14,30 +13,13 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TextIO
 
 from app.core.errors import ToolcribError
 from app.core.text import visible
 
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
-
 _KEPT = "\n\t"
 _UNPRINTED = re.compile(r"[^\x20-\x7e\n]")
-
-
-class PlainParser(argparse.ArgumentParser):
-    """An argument parser that repeats what was typed without its control characters."""
-
-    def error(self, message: str) -> NoReturn:
-        """End with the usage; of a verb that has several parts, with the list of them."""
-        if message.endswith((": PART", ": ACTION")):
-            self.print_help(sys.stderr)
-            self.exit(2, f"\n{self.prog}: {message}\n")
-        super().error(message)
-
-    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
-        super()._print_message(visible(message, _KEPT), file)
 
 
 class Console:

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
-from app.cli.console import PlainParser
 from app.core.own_code import own_version
+from app.core.plain_parser import PlainParser
 
 # verb -> its module; help lists them in this order
 VERBS = {

@@ -10,6 +10,7 @@ import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
+from app.core.plain_parser import PlainParser
 from app.team_server import administration as admin
 from app.team_server import profile_verbs, server_verbs
 from app.team_server.caller_view import TEAM_POLICY
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all verbs."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = PlainParser(
         prog="toolcrib-team",
         description="One reviewed catalogue of MCP tools for a team, and its gateway.",
     )

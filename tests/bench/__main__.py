@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.console import Console, PlainParser, table
+from app.cli.console import Console, table
 from app.cli.main import run_parser
 from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
+from app.core.plain_parser import PlainParser
 from app.core.safe_write import write_file
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model

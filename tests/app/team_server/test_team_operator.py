@@ -316,3 +316,14 @@ def test_a_member_decides_nothing_for_the_team(
     assert (done.code, "Your role in the team does not allow this." in done.err) == (1, True)
     assert mia("team", "review", "notes/none").code == 1
     assert approved.call() == "read done"
+
+
+@pytest.mark.parametrize("words", [(), ("token",), ("server",), ("review",)])
+def test_words_that_are_left_out_are_listed(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    printed = capsys.readouterr().err
+    assert stop.value.code == 2 and "options:" in printed
+    assert f"{' '.join(['toolcrib-team', *words])}: the following arguments are required" in printed
