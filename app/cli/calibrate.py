@@ -10,6 +10,7 @@ from app.cli.options import Verbs, add_profile
 from app.cli.ranking import load_encoder
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.encoder.onnx import Encoder
 from app.export.policy_writing import change_profile
 from app.ranking.floor import own_chit_chat
@@ -176,7 +177,7 @@ def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
         report = learn.train(db, router, query_set.taught_by(db), clock=ctx.clock)
-    queries = "1 query" if report.labels == 1 else f"{report.labels:,} queries"
+    queries = plural(report.labels, "query")
     figures = f" nDCG@10 {report.before:.1f} → {report.after:.1f}." if report.after else ""
     console.result(asdict(report), lambda: f"{queries}. {report.reason}{figures}")
     return 0

@@ -380,7 +380,7 @@ def _to_paste(made: Plan) -> str:
     return f"To paste into its settings:\n{made.snippet}".rstrip() if made.snippet else ""
 
 
-def _told_once(changes: Sequence[str]) -> list[str]:
+def _without_repeats(changes: Sequence[str]) -> list[str]:
     """Changes without those that the one entry's own line names already."""
     return [one for one in changes if not one.endswith(": behind toolcrib")] or list(changes)
 
@@ -397,7 +397,7 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     if not done:
         lines += shown_difference(made)
     for file in made.files:
-        lines.append(f"{file.path}: {'; '.join(_told_once(file.changes))}")
+        lines.append(f"{file.path}: {'; '.join(_without_repeats(file.changes))}")
     lines.append(
         f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
         f" {made.tools_before} -> {made.tools_after} tools"

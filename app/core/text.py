@@ -32,5 +32,8 @@ def _is_drawn(char: str, before: str) -> bool:
 
 
 def plural(number: int, word: str) -> str:
-    """12, tool -> 12 tools."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+    """12, tool -> 12 tools; 2, query -> 2 queries."""
+    if number == 1:
+        return f"1 {word}"
+    several = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
+    return f"{number:,} {several}"

@@ -10,3 +10,8 @@ from app.core.text import plural
 )
 def test_one_is_not_many(number, text):
     assert plural(number, "tool") == text
+
+
+def test_a_word_that_ends_in_y_has_its_own_plural() -> None:
+    assert [plural(n, "query") for n in (1, 2, 1_000)] == ["1 query", "2 queries", "1,000 queries"]
+    assert plural(2, "key") == "2 keys"

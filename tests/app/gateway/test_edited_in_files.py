@@ -72,6 +72,15 @@ class Machine:
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps({"mcpServers": entries}))
 
+    def name_two_alike(self) -> None:
+        """Two hosts go through Toolcrib to notes and other; secret is switched off in both."""
+        servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other", "secret")}
+        self.twin(**servers)
+        self.name(**servers)
+        for name in ("kiro", "windsurf"):
+            self.run("export", name, "--mode", "through", "--yes")
+            self.server("disable", "secret", host=name)
+
     def start(self, name: str, entry: dict[str, Any] | None = None) -> Any:
         """The entry, perhaps an earlier one, started as the host starts it."""
         entry = entry or self.entries[name]
@@ -353,12 +362,7 @@ def seen(machine: Machine, host: Any) -> None:
 
 def test_a_running_session_gains_no_server_by_a_guess(machine, started):
     """Another host's file names one more: a session that may be either's does not reach it."""
-    servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other", "secret")}
-    machine.twin(**servers)
-    machine.name(**servers)
-    for name in ("kiro", "windsurf"):
-        machine.run("export", name, "--mode", "through", "--yes")
-        machine.server("disable", "secret", host=name)
+    machine.name_two_alike()
     host = started("toolcrib")
     assert not host.run("notes/pid").get("isError")
     shown = machine.server("enable", "secret", host="windsurf")
@@ -401,12 +405,7 @@ def test_a_gateway_that_comes_anew_for_a_running_host_follows_that_hosts_file(ma
 
 def test_a_gateway_that_comes_anew_does_not_follow_the_file_of_another_host(machine, started):
     """The other file names just what the words name, but the words may be older than both."""
-    servers = {name: probe(PROBE_NAME=name) for name in ("notes", "other", "secret")}
-    machine.twin(**servers)
-    machine.name(**servers)
-    for name in ("kiro", "windsurf"):
-        machine.run("export", name, "--mode", "through", "--yes")
-        machine.server("disable", "secret", host=name)
+    machine.name_two_alike()
     entry = machine.entries["toolcrib"]
     machine.server("disable", "notes")
     again = started("toolcrib", entry)

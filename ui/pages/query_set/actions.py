@@ -8,10 +8,11 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.hooks.record_labels import labels_from_records
 from store.records import LabelRecord
 from ui.pages.query_set.label_dialog import LabelDialog
-from ui.pages.query_set.label_session import LabelSession, plural_queries
+from ui.pages.query_set.label_session import LabelSession
 from ui.shell.query_set import QuerySet
 from ui.shell.services import Services
 from ui.shell.tasks import Job
@@ -62,7 +63,7 @@ class QuerySetActions(QObject):
             self._messages.error(error, ("Choose another…", self.import_file))
             return
         if new:
-            self._say_added(f"{plural_queries(new)} added from {path.name}.")
+            self._say_added(f"{plural(new, 'query')} added from {path.name}.")
         else:
             self._messages.show_message(
                 INFO, f"Nothing new in {path.name}: every query is already labelled."
@@ -79,7 +80,7 @@ class QuerySetActions(QObject):
         except ToolcribError as error:
             self._messages.error(error)
             return
-        written = plural_queries(len(self._queries.labels))
+        written = plural(len(self._queries.labels), "query")
         self._messages.show_message(DONE, f"{written} written to {name}.")
 
     def take_activity(self) -> None:
@@ -87,7 +88,7 @@ class QuerySetActions(QObject):
         new = self.editor.take_activity()
         if new:
             self._say_added(
-                f"{plural_queries(new)} added from activity: a search and the tool called."
+                f"{plural(new, 'query')} added from activity: a search and the tool called."
             )
         else:
             go = self._services.open_page
@@ -113,7 +114,7 @@ class QuerySetActions(QObject):
     def _on_records(self, labels: tuple[LabelRecord, ...]) -> None:
         new = self.editor.take_records(labels)
         if new:
-            text = f"{plural_queries(new)} added from host records: a prompt and the tools called."
+            text = f"{plural(new, 'query')} added from host records: a prompt and the tools called."
             self._say_added(text)
         else:
             self._messages.show_message(INFO, _NO_PROMPTS)

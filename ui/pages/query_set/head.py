@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
+from app.core.text import plural
 from ui.look.theme import Theme
-from ui.pages.query_set.label_session import plural_queries
 from ui.pages.query_set.query_rows import FAILING, FIXED, PASSED, REGRESSED, STILL, QueryRow
 from ui.shell.badges import badge
 from ui.widgets.badge_button import BadgeButton
@@ -86,7 +86,7 @@ class QuerySetHead(QWidget):
         """Say how far a run is."""
         self.progress.setMaximum(max(1, total))
         self.progress.setValue(done)
-        self.progress.setFormat(f"{done} of {plural_queries(total)}")
+        self.progress.setFormat(f"{done} of {plural(total, 'query')}")
 
     def show_state(self, hint: str, *, running: bool, can_run: bool, stands_out: bool) -> None:
         """Show a hint, or the progress while running; emphasise Run where it is the next step."""

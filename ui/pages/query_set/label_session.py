@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.ranking.learning.label_files import read, write
 from app.ranking.learning.query_set import put_back
 from store.records import LabelRecord
@@ -46,7 +47,7 @@ class LabelSession(QObject):
         """Forget labels."""
         if labels:
             one = f"query {quoted(labels[0].query)}"
-            what = one if len(labels) == 1 else plural_queries(len(labels))
+            what = one if len(labels) == 1 else plural(len(labels), "query")
             self._push(f"Delete {what}", removed=labels)
 
     def expect(self, query: str, tool: str, expected: bool) -> None:
@@ -61,7 +62,7 @@ class LabelSession(QObject):
         """Add what activity teaches; how many labels that were."""
         new = self._queries.unlabelled
         if new:
-            self._push(f"Add {plural_queries(len(new))} from activity", added=new)
+            self._push(f"Add {plural(len(new), 'query')} from activity", added=new)
         return len(new)
 
     def take_records(self, labels: Sequence[LabelRecord]) -> int:
@@ -69,7 +70,7 @@ class LabelSession(QObject):
         keys = self._keys()
         new = [label for label in labels if key(label) not in keys]
         if new:
-            self._push(f"Add {plural_queries(len(new))} from host records", added=new)
+            self._push(f"Add {plural(len(new), 'query')} from host records", added=new)
         return len(new)
 
     def take_file(self, path: Path) -> int:
@@ -83,7 +84,7 @@ class LabelSession(QObject):
                 keys.add(key(made))
                 new.append(made)
         if new:
-            self._push(f"Import {plural_queries(len(new))}", added=new)
+            self._push(f"Import {plural(len(new), 'query')}", added=new)
         return len(new)
 
     def save_file(self, path: Path) -> None:
@@ -95,7 +96,7 @@ class LabelSession(QObject):
     def keep(self, learned: Learned) -> None:
         """Make what was just learned a step that can be undone."""
         if learned.before != learned.after:
-            name = f"Learn from {plural_queries(learned.report.labels)}"
+            name = f"Learn from {plural(learned.report.labels, 'query')}"
             self._push_learned(name, learned.before, learned.after)
 
     def forget(self, before: tuple[str, bytes]) -> None:
@@ -141,8 +142,3 @@ def quoted(query: str) -> str:
     """A query in quotes, shortened."""
     text = query if len(query) <= _LONGEST else f"{query[:_LONGEST].rstrip()}…"
     return f"“{text}”"
-
-
-def plural_queries(number: int) -> str:
-    """1 query, 34 queries."""
-    return "1 query" if number == 1 else f"{number:,} queries"

@@ -2,9 +2,9 @@
 
 from PySide6.QtWidgets import QWidget
 
+from app.core.text import plural
 from app.ranking.learning.learn import LEAST, LearnedModel, LearnReport
 from ui.look.theme import Theme
-from ui.pages.query_set.label_session import plural_queries
 from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
@@ -53,13 +53,13 @@ class LearningLine(QWidget):
         self._show()
 
     def _show(self) -> None:
-        self.learn.setText(f"Learn from {plural_queries(self._lessons)}")
+        self.learn.setText(f"Learn from {plural(self._lessons, 'query')}")
         enough = self._lessons >= LEAST
         self.learn.setEnabled(enough and self._ready and not self._busy)
         self.forget.setVisible(bool(self._learned))
         self.forget.setEnabled(not self._busy)
         if self._busy:
-            text = f"Learning from {plural_queries(self._lessons)}…"
+            text = f"Learning from {plural(self._lessons, 'query')}…"
         elif self._figures:
             text = self._figures
         elif self._learned and self._lesson:
@@ -75,7 +75,7 @@ class LearningLine(QWidget):
 
 def learned_from(lesson: LearnedModel) -> str:
     """Sentence on the learned model and its use."""
-    what = f"Past use: learned from {plural_queries(lesson.queries)}."
+    what = f"Past use: learned from {plural(lesson.queries, 'query')}."
     if not lesson.used:
         return (
             f"{what} Another version of Toolcrib learned it, this one does not use it: learn again."
@@ -89,7 +89,7 @@ def figures(report: LearnReport) -> str:
     """Result of learning in words: nDCG before and after."""
     if not report.after:
         return report.reason
-    what = f"Learned from {plural_queries(report.labels)}" if report.used else "Not learned"
+    what = f"Learned from {plural(report.labels, 'query')}" if report.used else "Not learned"
     return f"{what}: nDCG@10 of held-back queries {report.before:.1f} → {report.after:.1f}."
 
 

@@ -5,13 +5,13 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.ranking.learning.query_set import blob, digest
 from store.records import RunRecord
 from ui.look.theme import GAP
 from ui.pages.query_set.actions import QuerySetActions
 from ui.pages.query_set.calibration_panel import CalibrationPanel
 from ui.pages.query_set.head import BAD, GOOD, QuerySetHead, count
-from ui.pages.query_set.label_session import plural_queries
 from ui.pages.query_set.learning_line import LearningLine, sentence
 from ui.pages.query_set.query_rows import REGRESSED, QueryRow, outcome_of_run, rows_of
 from ui.pages.query_set.run_session import Learned, RunSession
@@ -186,7 +186,7 @@ class QuerySetTab(QWidget):
         worse = count(rows, REGRESSED)
         self.regressed.emit(worse)
         self.services.show_status(
-            f"{plural_queries(len(self.session.cases))} run: {count(rows, *GOOD)} pass,"
+            f"{plural(len(self.session.cases), 'query')} run: {count(rows, *GOOD)} pass,"
             f" {count(rows, *BAD)} fail, {worse} regressed"
         )
         if self.isVisible():
@@ -197,7 +197,7 @@ class QuerySetTab(QWidget):
         self._show()
         self.messages.show_message(
             INFO,
-            f"Stopped after {done} of {plural_queries(total)}. What was asked is shown; no run was"
+            f"Stopped after {done} of {plural(total, 'query')}. What was asked is shown; no run was"
             " stored.",
             ("Run again", self.start),
         )
