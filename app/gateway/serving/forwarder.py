@@ -37,7 +37,7 @@ class Forwarder:
         self._labels = labels
         self.names_servers = False  # whether requests of servers name who asks
         self._under_way: dict[Key, HostRequest] = {}
-        self._inputs = Inputs(host)
+        self._inputs = Inputs(host, self._close)
 
     # ---- host to server
 
@@ -62,7 +62,7 @@ class Forwarder:
         request.prepare(partial(self._begin, request))
 
     def _begin(self, request: HostRequest) -> None:
-        if self._under_way.get(request.key) is request:  # not withdrawn in the meantime
+        if not (request.is_withdrawn or request.settled):
             request.upstream.request(request)
 
     def answered(self, request: HostRequest, line: bytes, answer: Json) -> None:
@@ -151,7 +151,7 @@ class Forwarder:
 
         def decided(answer: Json) -> None:
             result = answer.get("result")
-            if self._under_way.get(request.key) is request:
+            if not (request.is_withdrawn or request.settled):
                 answered(str(result.get("action", "")) if isinstance(result, dict) else "")
 
         if self._host.is_modern(request.host_id):

@@ -49,8 +49,9 @@ class Parked:
 class Inputs:
     """Both directions of the difference between the eras."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, close: Callable[[HostRequest], None]) -> None:
+        """`close` is called with a call whose id is answered by a question."""
+        self._host, self._close = host, close
         self._parked: OrderedDict[str, Parked] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -89,6 +90,7 @@ class Inputs:
             "inputRequests": {key: question},
             "requestState": state,
         }
+        self._close(request)  # its id is answered now
         host_id, request.host_id = request.host_id, None
         self._host.respond(host_id, jsonrpc.result(host_id, result))
         if given_up is not None:

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +267,24 @@ def test_tools_that_say_so_of_themselves_are_asked_about() -> None:
     assert held.marks("s/x", destructive)
     assert not held.marks("s/x", json.dumps({"name": "x", "annotations": None}))
     assert not held.marks("s/x", "")
+
+
+def test_a_stateless_hosts_call_is_sent_by_a_yes_in_the_window(
+    stocked: Any, gateway: Any, log: Any
+) -> None:
+    database = stocked({"probe": "ok"}, ASKS)
+    host = gateway()
+    host.modern("server/discover")
+    named = {"name": "call_tool", "arguments": {"name": "probe/echo", "arguments": {"text": "hi"}}}
+    asked = host.modern("tools/call", named)
+    assert asked["resultType"] == "input_required"
+    (row,) = rows(database)
+    with closing(open_store(database)) as db:
+        decide(db, row.id, ALLOWED, time.time())
+    host.until(lambda: "echo" in str([m for m in log("probe") if m.get("method") == "tools/call"]))
+    (key,) = asked["inputRequests"]
+    late = {"inputResponses": {key: {"action": "accept"}}, "requestState": asked["requestState"]}
+    done = host.modern("tools/call", {**named, **late})
+    assert done["resultType"] == "complete" and "hi" in str(done)
+    calls = [m for m in log("probe") if m.get("method") == "tools/call"]
+    assert len(calls) == 1

@@ -49,7 +49,7 @@ def test_the_question_of_a_call_that_is_given_up_is_answered(
     sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inputs, "_MOST_PARKED", 2)
-    parking, answers = Inputs(sent.host), []
+    parking, answers = Inputs(sent.host, lambda _call: None), []
     calls = [call(number) for number in range(3)]
     for one in calls:
         own = one.host_id
