@@ -86,6 +86,7 @@ def _after_loss(db: apsw.Connection, lost: frozenset[str]) -> None:
         teams.unlock(db)
         db.execute("UPDATE profiles SET settings = ?", (json.dumps(NO_SERVERS),))
         teams.begin_again(db)
+        teams.lock(db)
     if "servers" in lost:
         db.execute("DELETE FROM tools")
         db.execute("DELETE FROM entries")

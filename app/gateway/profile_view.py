@@ -144,6 +144,8 @@ class ProfileView:
         self, db: apsw.Connection, rows: Sequence[ServerRow], reached: set[int]
     ) -> frozenset[str]:
         """Servers that the entry named and that are reached no more: its names, and today's."""
+        if not serving.server_ids(db, self._behind or ()) - reached:
+            return frozenset()  # as nearly always
         ids = {name: serving.server_ids(db, [name]) for name in self._behind or ()}
         lost = set().union(*ids.values()) - reached
         named = (name for name, own in ids.items() if own and own <= lost)

@@ -1,2 +1,2 @@
 -- Session ids are signed: no replica has ever kept a session here.
-DROP TABLE sessions;
+DROP TABLE IF EXISTS sessions;
