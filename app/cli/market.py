@@ -260,7 +260,7 @@ def run_find(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         encoder = None if args.words_only else _encoder(ctx)
         matches = MarketIndex(db, encoder).find(args.query, max(1, args.limit))
         names = {one.id: one.name for one in market.sources(db)}
-        own = {one.id for one in market.sources(db) if one.private}
+        own = {one.id for one in market.sources(db) if sources.trusts_private(db, one)}
         rows = [_hit_json(db, hit, names, own) for hit in matches.hits]
     note = _note(matches, words_only=encoder is None and not args.words_only)
     value = {"query": args.query, "servers": rows, "searched": matches.servers, "note": note}

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
+from shiboken6 import isValid
 
 from app.core.changes import Changes
 from app.core.context import Db
@@ -202,7 +203,10 @@ class ProfileFileDialog(Dialog):
         self._services.undo.push(store_step(tasks, text, make, take_back, failed=self._refuse))
 
     def _refuse(self, error: ToolcribError) -> None:
-        self.problem.say(visible(error.text))
+        if isValid(self):
+            self.problem.say(visible(error.text))
+        else:  # a step that is taken back after the dialog was closed
+            self._services.tasks.failed.emit(error)
 
     def _open_file(self, choose: Callable[[Db, str, Path], FileStep], verb: str) -> None:
         name, _ = QFileDialog.getOpenFileName(self, verb, "", _FILTER)

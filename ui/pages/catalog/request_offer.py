@@ -180,6 +180,8 @@ class RequestWriting(QObject):
     def _open(self, lacks: MissingRequests, host: HostModel | None) -> None:
         parent = self.parent()
         assert isinstance(parent, QWidget)
+        if any(one.isVisible() for one in parent.findChildren(RequestOffer)):
+            return  # pressed again while the backend was asked
         dialog = RequestOffer(self._services, lacks, host, parent)
         dialog.agreed.connect(lambda choice: self._agreed(choice, lacks.tools))
         dialog.open()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog
@@ -14,6 +15,7 @@ from app.market.index import MarketIndex, ServerHit, listed_of, prepare
 from app.market.launch import Choice, best, can_be_added, choices, launch_of, runtimes
 from app.market.records import entry_of
 from app.market.seed import take_seed
+from app.market.sources import trusts_private
 from store import market
 from ui.pages.catalog.server_work import Discovery, discovered
 from ui.shell.tasks import Job
@@ -78,8 +80,15 @@ class Finder:
         if self._index is None or self._searched != (db, self.encoder):
             self._index, self._searched = MarketIndex(db, self.encoder), (db, self.encoder)
         result = self._index.find(wanted.query, _MOST)
-        rows = [_row(db, hit) for hit in result.hits if fits(db, hit, wanted)]
-        return Answer(tuple(rows[:_SHOWN]), result.servers, result.words_only, result.unprepared)
+        trusted = {one.id for one in market.sources(db) if trusts_private(db, one)}
+        rows = (
+            _row(db, hit, private=private)
+            for hit in result.hits
+            for private in (hit.server.source_id in trusted,)
+            if fits(db, hit, wanted, private=private)
+        )
+        shown = tuple(islice(rows, _SHOWN))
+        return Answer(shown, result.servers, result.words_only, result.unprepared)
 
     def prepare(self, job: Job) -> int:
         """Load the encoder and encode what lacks a vector; reports how many are done."""
@@ -95,10 +104,10 @@ class Finder:
             return prepare(db, self.encoder, on_progress=job.report, cancelled=stop)
 
 
-def fits(db: Db, hit: ServerHit, wanted: Wanted) -> bool:
-    """True if a server passes the filters."""
+def fits(db: Db, hit: ServerHit, wanted: Wanted, *, private: bool) -> bool:
+    """True if a server passes the filters; `private` as for choices()."""
     entry = entry_of(hit.server)
-    ways = [way for way in choices(entry) if not way.problem]
+    ways = [way for way in choices(entry, private=private) if not way.problem]
     if wanted.kind:
         ways = [way for way in ways if way.kind == wanted.kind]
     if wanted.starts_here:
@@ -125,11 +134,10 @@ def _is_recent(text: str) -> bool:
     return time.replace(tzinfo=time.tzinfo or UTC) > datetime.now(UTC) - YEAR
 
 
-def _row(db: Db, hit: ServerHit) -> Row:
+def _row(db: Db, hit: ServerHit, *, private: bool) -> Row:
     entry = entry_of(hit.server)
     known = listed_of(db, hit)
     tools = ", ".join(tool.name for tool in hit.tools[:4])
-    private = any(one.private for one in market.sources(db) if one.id == hit.server.source_id)
     status = entry.status.replace("active", "")
     if not status and not can_be_added(entry, private=private):
         status = "listed only"
