@@ -189,7 +189,7 @@ def _database(environment: GatewayEnvironment) -> tuple[str, str]:
     try:
         return environment.database, ""
     except ToolcribError as error:
-        return "", f"{error.title} {error.hint}".rstrip()
+        return "", error.text
 
 
 def _session_id() -> str:

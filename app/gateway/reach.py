@@ -54,7 +54,7 @@ def run(words: "Sequence[str]") -> None:
             for thread in printed:
                 thread.join(_GRACE)
     except ToolcribError as error:
-        raise SystemExit(f"{error.title} {error.hint}".strip()) from error
+        raise SystemExit(error.text) from error
 
 
 def _answers(host: str, port: int) -> bool:

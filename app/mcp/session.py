@@ -210,7 +210,7 @@ class Upstream:
             self._handshake_only = stateless and connection.version != MODERN
             self._flush(connection)
         except ToolcribError as error:
-            self._start_failed(f"{error.title} {error.hint}".strip())
+            self._start_failed(error.text)
         except (NoAnswerError, limits.HungError) as error:
             self._start_failed(str(error))
         except Exception:  # noqa: BLE001 - who waits must hear of it, whatever it was

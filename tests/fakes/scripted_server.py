@@ -1,12 +1,14 @@
 """A server that says what a file says: SCRIPT is a JSON object, read anew for every request.
 
 Keys are methods, with the name after a colon where a request has one ("tools/call:read"); the
-value is the result. "ask:NAME" is what a call of that tool asks the host for first.
+value is the result. "ask:NAME" is what a call of that tool asks the host for first, and
+"wait:METHOD" the file without which that method is not answered.
 """
 
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 SCRIPT = Path(os.environ["SCRIPT"])
@@ -34,6 +36,12 @@ def result_of(script, message):
     return {key: []} if method.endswith("/list") else {}
 
 
+def wait_for(file, seconds=30.0):
+    until = time.monotonic() + seconds
+    while not Path(file).exists() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
 def main():
     waiting = None
     for line in sys.stdin:
@@ -48,6 +56,8 @@ def main():
                 waiting = message["id"]
                 send({"id": "question-1", **asked})
             else:
+                if file := script.get(f"wait:{message['method']}"):
+                    wait_for(file)
                 send({"id": message["id"], "result": result_of(script, message)})
                 for note in script.get("announce", ()):
                     send({"method": note})

@@ -1,6 +1,7 @@
 """Prompts, resources and the rest of several servers as one, under names that tell them apart."""
 
 import re
+import threading
 from collections.abc import Callable, Iterable
 
 from app.gateway.menu import results
@@ -56,8 +57,9 @@ class Merged:
         self._context = mode.context
         self.declared: Json = {}  # capabilities in the answer to initialize
         self._generation = -1
-        self._stored: dict[str, dict[str, list[Json]]] = {}  # method -> server -> entries
-        self._live: dict[str, dict[str, list[Json]]] = {}
+        self._lock = threading.Lock()
+        self._stored: dict[str, dict[str, list[Json]]] = {}  # server -> method -> entries
+        self._live: dict[str, dict[str, list[Json]]] = {}  # the same of lists that were read here
         self._stale: set[tuple[str, str]] = set()  # (server, method) announced as changed
         self._prompts: dict[str, tuple[str, str]] = {}  # visible name -> (server, prompt)
         self._uris: dict[str, tuple[str, str]] = {}  # visible URI -> (server, URI)
@@ -103,26 +105,33 @@ class Merged:
         def done(lists: dict[str, list[Json] | None]) -> None:
             for server, items in lists.items():
                 self._stale.discard((server, method))
-                row = self._context.view.servers.get(server)
-                if items is not None and row is not None:
-                    shown = self._context.server_lists.shown(row, method, items)
-                    self._live.setdefault(method, {})[server] = shown
+                if items is not None:
+                    self._keep(server, method, items)
             self._index()
             self._mode.reply(message, {LISTS[method]: self._entries(method)})
 
         read_all(stale, method, done)
 
+    def _keep(self, server: str, method: str, items: list[Json]) -> None:
+        """Keep a live list; not one that comes late, of a server that may be used no more."""
+        row = self._context.view.servers.get(server)
+        shown = self._context.server_lists.shown(row, method, items) if row is not None else []
+        with self._lock:
+            if server in {one.name for one in self._servers.usable()}:
+                self._live.setdefault(server, {})[method] = shown
+
     def _lists(self, method: str) -> dict[str, list[Json]]:
         """Every server's entries, live where a live list was read."""
-        if self._generation != self._context.view.generation:
-            self._generation = self._context.view.generation
-            self._stored = {}
-            for row in self._servers.usable():
-                for key, items in self._context.view.lists(row).items():
-                    self._stored.setdefault(key, {})[row.name] = items
-        lists = {**self._stored.get(method, {}), **self._live.get(method, {})}
-        usable = {row.name for row in self._servers.usable()}
-        return {server: items for server, items in lists.items() if server in usable}
+        with self._lock:
+            if self._generation != self._context.view.generation:
+                self._generation = self._context.view.generation
+                rows = self._servers.usable()
+                self._stored = {row.name: self._context.view.lists(row) for row in rows}
+                self._live = {row.name: self._live.get(row.name, {}) for row in rows}
+            return {
+                server: self._live[server].get(method, lists[method])
+                for server, lists in self._stored.items()
+            }
 
     def _index(self) -> None:
         """Visible names and URIs of everything listed."""

@@ -3,8 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
@@ -25,10 +25,7 @@ from app.mcp.protocol import (
 from app.mcp.requests import OwnRequest
 from app.mcp.session import Upstream
 from store.serving import PROMPTS, RESOURCES, ServerRow, ToolRow
-from store.typed import TYPE_CHECKING, Json
-
-if TYPE_CHECKING:
-    from app.gateway.call import Call
+from store.typed import Json
 
 _HELD = {"prompts/get": (PROMPTS, "name"), "resources/read": (RESOURCES, "uri")}
 _CHANGED = "notifications/tools/list_changed"
@@ -265,8 +262,10 @@ class Pruned(ServingMode):
         if reason := self._conditions.reason(f"{self._name}/{name}"):
             self.reply(message, self._not_now(name, reason))
             return
+        from app.gateway.call import Call  # loaded with the first
+
         text = "" if tool is None else tool.raw
-        call = self._call_class(
+        call = Call(
             self.calls,
             self._conditions,
             self._upstream,
@@ -310,27 +309,15 @@ class Pruned(ServingMode):
 
     def _undeclared(self, tool: ToolRow | None, params: Json) -> Json | None:
         """The refusal of arguments that the trusted text does not have, None without any."""
-        names = self._undeclared_names(tool.raw, params.get("arguments")) if tool else []
+        from app.gateway.menu.arguments import undeclared  # loaded with the first call
+
+        names = undeclared(tool.raw, params.get("arguments")) if tool else []
         if tool is None or not names:
             return None
         listed = ", ".join(names)
         text = f"{tool.name} was trusted without the arguments {listed}; it was not called."
         self.context.journal.add("miss", tool=f"{self._name}/{tool.name}", problem=text)
         return text_result(text, is_error=True)
-
-    @cached_property
-    def _call_class(self) -> "type[Call]":
-        """Class of a call; loaded with the first."""
-        from app.gateway.call import Call
-
-        return Call
-
-    @cached_property
-    def _undeclared_names(self) -> Callable[[str, object], list[str]]:
-        """The check of arguments; loaded with the first call."""
-        from app.gateway.menu.arguments import undeclared
-
-        return undeclared
 
     def _refused(self, name: object, kind: str) -> Json:
         tool = self._stored(name)

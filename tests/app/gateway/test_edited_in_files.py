@@ -334,6 +334,41 @@ def test_a_running_session_lists_nothing_of_a_server_that_is_switched_off(
     host.until(lambda: "greet" in json.dumps(host.request("prompts/list")), 30)
 
 
+def test_a_list_that_comes_late_from_a_server_that_is_trusted_no_more_is_not_kept(
+    machine, started, tmp_path
+):
+    changed, script, go = "notifications/prompts/list_changed", tmp_path / "s.json", tmp_path / "go"
+    listed = {"prompts": [{"name": "greet"}]}
+    notes = scripted(script, **{"prompts/list": listed})
+    machine.name("other/read", notes=notes, other=scripted(tmp_path / "other.json"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    host = started("toolcrib")
+    later = {"prompts": [{"name": "wave"}]}
+    scripted(script, **{"announce": [changed]})
+    host.run("notes/read")
+    host.until(lambda: host.noted(changed))
+    scripted(script, **{"prompts/list": later, "wait:prompts/list": str(go)})
+    listing = host.ask("prompts/list")
+
+    def trust(trusted: bool) -> None:
+        with closing(open_store(tmp_path / "toolcrib/toolcrib.db")) as db, transaction(db):
+            servers.set_trusted(db, servers.by_name(db, "notes").id, trusted)
+
+    def is_refused() -> bool:
+        number = host.ask("prompts/get", {"name": "notes__greet"})
+        host.tools()  # answered after it, where that did not go to the server
+        return host.answered(number)
+
+    assert not is_refused()
+    trust(False)
+    host.until(is_refused, 30)
+    go.touch()
+    assert host.wait(listing)["result"]["prompts"] == []
+    trust(True)
+    shown = host.until(lambda: host.request("prompts/list")["prompts"], 30)
+    assert [prompt["name"] for prompt in shown] == ["notes__greet"]
+
+
 def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machine, started):
     """Nothing in a session says whose it is, so no session may lose a server by a guess."""
     machine.twin(notes=probe(), other=probe(PROBE_NAME="o"))
