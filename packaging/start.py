@@ -29,3 +29,18 @@ def gateway() -> None:
     from app.gateway.main import main
 
     main()
+
+
+def team() -> int:
+    """Run toolcrib-team, or name the extra that it needs."""
+    try:
+        from app.team_server.program import main
+    except ModuleNotFoundError as missing:
+        if str(missing.name).partition(".")[0] in ("app", "store"):
+            raise  # a fault of ours, no package to install
+        sys.stderr.write(
+            f"toolcrib-team: {missing.name} is not installed.\n"
+            "  Install it: pip install 'toolcrib[team]'\n"
+        )
+        return 1
+    return main()

@@ -19,9 +19,12 @@ from setuptools import build_meta
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app/", "ui/", "store/", "resources/")
 WINDOW_ONLY = ("PySide6-Essentials", "pyqtgraph")
-ENTRY_POINTS = (
-    "[console_scripts]\ntoolcrib = toolcrib.start:{}\ntoolcrib-gateway = toolcrib.start:gateway\n"
-)
+ENTRY_POINTS = """\
+[console_scripts]
+toolcrib = toolcrib.start:{}
+toolcrib-gateway = toolcrib.start:gateway
+toolcrib-team = toolcrib.start:team
+"""
 
 get_requires_for_build_wheel = build_meta.get_requires_for_build_wheel
 get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist

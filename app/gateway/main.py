@@ -12,7 +12,7 @@ import sys
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
-from app.gateway.options import HOOK, REACH, SERVE, parse
+from app.gateway.options import HOOK, REACH, SERVE, USAGE, parse
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 def main(argv: "Sequence[str] | None" = None) -> None:
     """Serve one host on stdin and stdout: through the backend, or alone where there is none."""
     words = sys.argv[1:] if argv is None else list(argv)
+    if words in (["--help"], ["-h"]):
+        sys.stdout.write(USAGE)
+        return
+    if words == ["--version"]:
+        from app.core.own_code import own_version
+
+        sys.stdout.write(f"toolcrib-gateway {own_version()}\n")
+        return
     if words == [SERVE]:
         if problem := _home_problem():
             raise SystemExit(f"toolcrib-gateway: {problem}")

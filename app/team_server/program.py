@@ -10,6 +10,7 @@ import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
+from app.core.own_code import own_version
 from app.core.plain_parser import PlainParser
 from app.team_server import administration as admin
 from app.team_server import profile_verbs, server_verbs
@@ -51,6 +52,8 @@ def make_parser() -> argparse.ArgumentParser:
         prog="toolcrib-team",
         description="One reviewed catalogue of MCP tools for a team, and its gateway.",
     )
+    version = f"toolcrib-team {own_version()}"
+    parser.add_argument("--version", action="version", version=version)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     _add_running(verbs)
     _add_people(verbs)

@@ -1,14 +1,17 @@
 """The wheels that users install, from the file to a started gateway."""
 
+import configparser
 import json
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from app.gateway.serving.mode import VERSION
 from tests.packaging.conftest import ROOT, outside
 
 PACKAGES = ("app", "ui", "store", "resources")
@@ -108,6 +111,53 @@ def test_an_installed_wheel_scans_routes_and_serves(installed: Path, tmp_path: P
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "route, with the encoder" in done.stdout
+
+
+def test_every_program_of_the_project_is_in_the_wheels(wheels: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for pattern in ("toolcrib-*.whl", "toolcrib_core-*.whl"):
+        with zipfile.ZipFile(only(wheels, pattern)) as wheel:
+            (name,) = (one for one in wheel.namelist() if one.endswith("/entry_points.txt"))
+            points = configparser.ConfigParser()
+            points.read_string(wheel.read(name).decode())
+        assert set(points["console_scripts"]) == set(project["scripts"])
+
+
+def test_the_team_program_starts_and_names_its_extra_where_that_is_missing(
+    installed: Path, tmp_path: Path
+) -> None:
+    def run(code: str, word: str = "--help") -> subprocess.CompletedProcess[str]:
+        command = [str(installed / "python"), "-c", code, word]
+        return subprocess.run(
+            command, env=outside(tmp_path), capture_output=True, text=True, timeout=60
+        )
+
+    start = "from toolcrib.start import team; sys.exit(team())"
+    assert run(f"import sys; {start}").stdout.startswith("usage: toolcrib-team")
+    assert run(f"import sys; {start}", "--version").stdout == "toolcrib-team 0.1.0\n"
+    without = run(f"import sys; sys.modules['psycopg'] = None; {start}")
+    assert without.returncode == 1
+    assert without.stderr == (
+        "toolcrib-team: psycopg is not installed.\n  Install it: pip install 'toolcrib[team]'\n"
+    )
+
+
+def test_the_gateway_says_its_usage_and_version(installed: Path, tmp_path: Path) -> None:
+    def run(word: str) -> subprocess.CompletedProcess[str]:
+        command = [str(installed / "toolcrib-gateway"), word]
+        return subprocess.run(
+            command, env=outside(tmp_path), capture_output=True, text=True, timeout=60
+        )
+
+    usage = run("--help")
+    assert (usage.returncode, usage.stderr) == (0, "")
+    assert usage.stdout.startswith("usage: toolcrib-gateway --profile NAME")
+    assert run("--version").stdout == "toolcrib-gateway 0.1.0\n"
+
+
+def test_the_gateway_names_the_projects_version_to_hosts() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == VERSION
 
 
 def test_a_folder_app_on_the_path_of_another_project_is_not_run(
