@@ -68,7 +68,7 @@ def test_bad_input_is_said_in_place_and_nothing_is_lost(dialog, window):
     name, value = dialog.pairs.rows[0]
     name.setText("TOKEN")
     value.setText(SECRET)
-    dialog.add.click()
+    dialog.save.click()
     assert dialog.isVisible() and dialog.problem.text() == "Give the server a name."
     assert dialog.command.text() == "uvx mcp-server-time"
     assert value.text() == SECRET and value.echoMode() == QLineEdit.EchoMode.Password
@@ -85,7 +85,7 @@ def test_a_server_typed_in_is_offered_for_reading_with_its_values_hidden(
     name, value = dialog.pairs.rows[0]
     name.setText("FAKE_MODE")
     value.setText(f"tools=2,{SECRET}")
-    dialog.add.click()
+    dialog.save.click()
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
     assert model.rows[0].candidate.name == "fake" and model.rows[0].ticked
@@ -98,11 +98,11 @@ def test_a_server_typed_in_is_offered_for_reading_with_its_values_hidden(
 def test_a_pasted_config_that_is_broken_stays_to_be_corrected(dialog, window, qtbot):
     dialog.tabs.setCurrentIndex(1)
     dialog.text.setPlainText('{"mcpServers": ')
-    dialog.add.click()
+    dialog.save.click()
     qtbot.waitUntil(lambda: "not valid JSON" in dialog.problem.text())
-    assert dialog.isVisible() and dialog.add.isEnabled()
+    assert dialog.isVisible() and dialog.save.isEnabled()
     dialog.text.setPlainText('{"mcpServers": {"time": {"command": "uvx"}}}')
-    dialog.add.click()
+    dialog.save.click()
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
     assert model.rows[0].candidate.name == "time"
@@ -113,7 +113,7 @@ def test_a_server_that_is_being_added_is_offered_also_where_cancel_comes_late(
 ):
     dialog.name.setText("late")
     dialog.command.setText("uvx mcp-server-time")
-    dialog.add.click()
+    dialog.save.click()
     dialog.reject()
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)

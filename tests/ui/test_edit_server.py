@@ -63,7 +63,7 @@ def test_a_server_is_edited_and_renamed_with_its_ticks_and_undone(window, ctx, q
     form.name.setText("notes")
     form.command.setText("uvx memory-server --fast")
     value.setText("another-s3cret-value")
-    form.add.click()
+    form.save.click()
     qtbot.waitUntil(lambda: window.live.catalog.server("notes") is not None)
     assert [s.name for s in window.live.catalog.servers] == ["notes"]
     assert window.live.catalog.find("notes/forget").on is False
@@ -81,9 +81,9 @@ def test_a_server_is_edited_and_renamed_with_its_ticks_and_undone(window, ctx, q
 
 def test_a_duplicate_begins_like_its_server_and_is_one_of_its_own(window, qtbot):
     form = form_of(window, qtbot, duplicate=True)
-    assert (form.name.text(), form.add.text()) == ("memory-copy", "Add")
+    assert (form.name.text(), form.save.text()) == ("memory-copy", "Add")
     form.command.setText("npx -y memory other")
-    form.add.click()
+    form.save.click()
     qtbot.waitUntil(lambda: len(window.live.catalog.servers) == 2)
     assert {s.name for s in window.live.catalog.servers} == {"memory", "memory-copy"}
 

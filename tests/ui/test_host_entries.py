@@ -131,7 +131,7 @@ def test_an_edit_begins_with_the_file_and_hides_values(window, places, qtbot):
     assert value.echoMode() == QLineEdit.EchoMode.Password
     form.name.setText("hub")
     form.command.setText("npx g2")
-    form.add.click()
+    form.save.click()
     page = shown(window, qtbot)
     assert page.entry.title.text() == "Edit github in Cursor"
     for widget in page.findChildren(QWidget):
@@ -244,7 +244,7 @@ def test_a_server_behind_toolcrib_is_edited_in_the_window_and_undone(window, pla
     form = window.findChild(AddServerDialog)
     assert (form.windowTitle(), form.command.text()) == ("Edit github in Cursor", "npx g")
     form.command.setText("npx g2")
-    form.add.click()
+    form.save.click()
     page = shown(window, qtbot)
     assert '"g2"' in page.entry.diff.after.toPlainText()
     assert '"g2"' not in page.entry.diff.before.toPlainText()
@@ -275,7 +275,7 @@ def test_one_that_two_hosts_share_parts_and_the_message_leads_to_where_it_is_rea
     qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None, timeout=WAIT)
     form = window.findChild(AddServerDialog)
     form.command.setText("npx f2")
-    form.add.click()
+    form.save.click()
     page = shown(window, qtbot)
     assert "In the Catalog it becomes files-2." in page.entry.notes.text()
     write(page, window, qtbot)
@@ -319,7 +319,7 @@ def test_a_pruned_server_is_edited_and_switched_off_in_the_window_and_undone(
     form = window.findChild(AddServerDialog)
     assert (form.windowTitle(), form.command.text()) == ("Edit shared in Kiro", "uvx s")
     form.command.setText("uvx s2")
-    form.add.click()
+    form.save.click()
     page = shown(window, qtbot)
     after = page.entry.diff.after.toPlainText()
     assert '"s2"' in after and "toolcrib-gateway" in after

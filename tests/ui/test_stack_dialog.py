@@ -34,21 +34,21 @@ def test_a_stack_is_looked_at_filled_in_and_added(window, qtbot, tmp_path):
     window.catalog.open_stack()
     dialog = window.findChild(StackDialog)
     dialog.place.setText(str(tmp_path / "none"))
-    dialog.go.click()
+    dialog.save.click()
     qtbot.waitUntil(lambda: "cannot be read" in dialog.problem.text(), timeout=WAIT)
     dialog.place.setText(str(file))
-    dialog.go.click()
-    qtbot.waitUntil(lambda: dialog.go.text() == "Add", timeout=WAIT)
+    dialog.save.click()
+    qtbot.waitUntil(lambda: dialog.save.text() == "Add", timeout=WAIT)
     assert "sky: npx -y sky@1.0.0" in dialog.text.text() and dialog.name.text() == "weather"
     (editor,) = dialog.form.editors.values()
     assert editor.echoMode() == QLineEdit.EchoMode.Password
-    dialog.go.click()
+    dialog.save.click()
     assert dialog.problem.text() == "sky: SKY_TOKEN needs a value."
     if folder := os.environ.get("TOOLCRIB_LOOK"):
         dialog.grab().save(f"{folder}/stack.png")
     editor.setText("sk-neverShownAnywhere")
-    qtbot.waitUntil(lambda: dialog.go.isEnabled(), timeout=WAIT)
-    dialog.go.click()
+    qtbot.waitUntil(lambda: dialog.save.isEnabled(), timeout=WAIT)
+    dialog.save.click()
     qtbot.waitUntil(lambda: window.catalog.state == "reading", timeout=WAIT)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
     db = window.services.ctx.open_store()

@@ -6,10 +6,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialogButtonBox,
     QFileDialog,
     QPlainTextEdit,
-    QPushButton,
     QWidget,
 )
 
@@ -147,11 +145,6 @@ class LogDialog(Dialog):
     def _lay_out(self) -> None:
         copy = push_button("Copy", self._copy)
         save = push_button("Save…", self._save)
-        buttons = QDialogButtonBox()
-        for button in (copy, save):
-            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
-        buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        buttons.rejected.connect(self.reject)
         top = hbox(self.source, (self.filter, 1), self.follow)
-        foot = hbox((self.count, 1), buttons)
+        foot = hbox((self.count, 1), self.close_box(copy, save))
         self.lay_out(top, self.where, (self.view, 1), foot)

@@ -7,7 +7,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
-    QDialogButtonBox,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
@@ -201,9 +200,7 @@ class PoliciesDialog(Dialog):
         split = splitter(Qt.Orientation.Horizontal, self.list, boxed(right), sizes=(240, 700))
         self._stack = stacked(self.empty, split)
         hint = PlainLabel(_HINT, wrap=True, look="faint")
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        close.rejected.connect(self.reject)
-        self.lay_out(hint, (self._stack, 1), close)
+        self.lay_out(hint, (self._stack, 1), self.close_box())
 
 
 def _name(policy: ProjectPolicy) -> str:

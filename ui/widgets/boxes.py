@@ -5,6 +5,7 @@ from typing import TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QFormLayout,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.look.theme import GAP, MARGIN
+from ui.widgets.label import PlainLabel
 
 Item = QWidget | QLayout
 Align = Qt.AlignmentFlag
@@ -49,7 +51,34 @@ def vbox(
     return _fill(QVBoxLayout(), parts, inside, margins, gap)
 
 
-def boxed(box: QBoxLayout) -> QWidget:
+def form(
+    *rows: tuple[str, QWidget], inside: QWidget | None = None, gap: int | None = STYLE
+) -> QFormLayout:
+    """Return names with their fields; the letter behind an & leads to the field."""
+    layout = QFormLayout(labelAlignment=Align.AlignLeft | Align.AlignVCenter)
+    if inside is not None:
+        inside.setLayout(layout)
+    if gap is not STYLE:
+        layout.setSpacing(gap)
+    for name, field in rows:
+        add_row(layout, name, field)
+    return layout
+
+
+def add_row(
+    layout: QFormLayout, name: str, field: QWidget, *, buddy: QWidget | None = None
+) -> PlainLabel | None:
+    """Add a field with its name beside the middle of it; returns the name's label."""
+    if not name:
+        layout.addRow("", field)
+        return None
+    label = PlainLabel(name, buddy=buddy or field)
+    label.setMinimumHeight(min(field.sizeHint().height(), field.maximumHeight()))
+    layout.addRow(label, field)
+    return label
+
+
+def boxed(box: QLayout) -> QWidget:
     """Return a widget with this layout."""
     widget = QWidget()
     widget.setLayout(box)

@@ -2,11 +2,21 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QDialog, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
-from ui.look.theme import MARGIN
-from ui.widgets.boxes import STYLE, Part, vbox
+from ui.look.theme import GAP, MARGIN
+from ui.widgets.boxes import STYLE, Part, scrolled, vbox
 
+Role = QDialogButtonBox.ButtonRole
+_TEXT = 520  # px wide, of one that is only read
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
@@ -28,6 +38,20 @@ class Dialog(QDialog):
         """These parts from top to bottom."""
         vbox(*parts, inside=self, margins=STYLE, gap=MARGIN)
 
+    def close_box(
+        self, *others: QPushButton, role: Role = Role.ActionRole, submits: bool = False
+    ) -> QDialogButtonBox:
+        """Return a row of others and Close, which Enter presses as well where it `submits`."""
+        box = QDialogButtonBox()
+        for button in others:
+            box.addButton(button, role)
+        close = QPushButton("Close")
+        box.addButton(close, Role.RejectRole)
+        box.rejected.connect(self.reject)
+        if submits:
+            self.submit_with(close)
+        return box
+
     def submit_with(self, button: QPushButton) -> None:
         """Let Enter press this button while no other has the focus."""
         self._submit = button
@@ -47,6 +71,22 @@ class Dialog(QDialog):
             super().keyPressEvent(event)
         elif not press_focused(self.focusWidget()) and self._submit is not None:
             _press(self._submit)
+
+
+def show_html(parent: QWidget, title: str, html: str) -> Dialog:
+    """Open a text that is only read; it scrolls where the screen is too low for it."""
+    dialog = Dialog(parent, title=title)
+    label = QLabel(html, textFormat=Qt.TextFormat.RichText, wordWrap=True)
+    label.setAccessibleName(title)
+    label.setContentsMargins(GAP, GAP, GAP, GAP)
+    room = dialog.screen().availableSize()
+    width = min(_TEXT, room.width() * 9 // 10)
+    high, most = label.heightForWidth(width - 2 * GAP) + 2 * GAP, room.height() * 7 // 10
+    area = scrolled(label, sideways=False, focus=high > most)
+    area.setMinimumSize(width, min(high, most))
+    dialog.lay_out((area, 1), dialog.close_box(submits=True))
+    dialog.open()
+    return dialog
 
 
 def is_enter(event: QKeyEvent) -> bool:

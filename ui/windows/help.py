@@ -1,12 +1,10 @@
 """The help that fits into a dialog: shortcuts, what the numbers mean, about."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.own_code import own_version
 from ui.look.glossary import TERMS
-from ui.widgets.boxes import STYLE, vbox
-from ui.widgets.dialog import Dialog
+from ui.widgets.dialog import show_html
 
 SHORTCUTS = (
     ("Ctrl+1 to 6", "Catalog, Playground, Budget, Review, Hosts, Activity"),
@@ -36,12 +34,12 @@ SHORTCUTS = (
 
 def show_shortcuts(parent: QWidget) -> None:
     """The keyboard map."""
-    _show(parent, "Shortcuts", _table(SHORTCUTS))
+    show_html(parent, "Shortcuts", _table(SHORTCUTS))
 
 
 def show_numbers(parent: QWidget) -> None:
     """The words behind the numbers."""
-    _show(parent, "What do the numbers mean?", _table(TERMS))
+    show_html(parent, "What do the numbers mean?", _table(TERMS))
 
 
 def show_about(parent: QWidget) -> None:
@@ -51,7 +49,7 @@ def show_about(parent: QWidget) -> None:
         " off, and write trimmed host configs.</p><p>MIT licence. Icons: Material Design Icons"
         " (Apache-2.0). Model: all-MiniLM-L6-v2 (Apache-2.0).</p>"
     )
-    _show(parent, "About Toolcrib", text)
+    show_html(parent, "About Toolcrib", text)
 
 
 def _table(rows: tuple[tuple[str, str], ...]) -> str:
@@ -61,15 +59,3 @@ def _table(rows: tuple[tuple[str, str], ...]) -> str:
         for key, text in rows
     )
     return f"<table>{cells}</table>"
-
-
-def _show(parent: QWidget, title: str, html: str) -> None:
-    dialog = Dialog(parent, title=title)
-    label = QLabel(html, textFormat=Qt.TextFormat.RichText, wordWrap=True)
-    label.setMinimumWidth(460)
-    label.setAccessibleName(title)
-    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-    buttons.rejected.connect(dialog.reject)
-    dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
-    vbox(label, buttons, inside=dialog, margins=STYLE, gap=STYLE)
-    dialog.open()

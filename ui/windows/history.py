@@ -1,7 +1,7 @@
 """Every step that can be undone, in a list: choosing one goes back, or forward, to it."""
 
 from PySide6.QtGui import QUndoStack
-from PySide6.QtWidgets import QDialogButtonBox, QPushButton, QUndoView, QWidget
+from PySide6.QtWidgets import QUndoView, QWidget
 
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
@@ -16,11 +16,6 @@ def show_history(parent: QWidget, undo: QUndoStack) -> None:
     steps = QUndoView(undo, dialog, emptyLabel="As it was before these steps")
     steps.setAccessibleName("Steps")
     hint = PlainLabel(_HINT, wrap=True, look="faint")
-    buttons = QDialogButtonBox()
-    close = QPushButton("Close")
-    buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
-    dialog.submit_with(close)
-    buttons.rejected.connect(dialog.reject)
-    dialog.lay_out(hint, (steps, 1), buttons)
+    dialog.lay_out(hint, (steps, 1), dialog.close_box(submits=True))
     dialog.open()
     steps.setFocus()

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.policy.profiles import LONGEST, name_problem
+from ui.widgets.boxes import form
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 
@@ -33,10 +34,7 @@ class ProfileDialog(FormDialog):
         self.name = QLineEdit(name, placeholderText="for example: work", maxLength=LONGEST)
         self.name.setAccessibleName("Name of the profile")
         self.name.selectAll()
-        form = QFormLayout()
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        form.addRow("&Name", self.name)
-        self.lay_out(PlainLabel(hint, wrap=True, look="faint"), form)
+        self.lay_out(PlainLabel(hint, wrap=True, look="faint"), form(("&Name", self.name)))
 
     def press(self) -> None:
         """Give the name, or say what is wrong with it."""

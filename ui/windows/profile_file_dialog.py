@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
 from app.core.changes import Changes
@@ -97,6 +97,7 @@ class ProfileFileDialog(Dialog):
         self._rest.timeout.connect(self._check)
         self._lay_out()
         self._connect()
+        self._show(self._read)
 
     def refresh(self) -> None:
         """Read the file again; what was typed and not saved goes."""
@@ -252,12 +253,9 @@ class ProfileFileDialog(Dialog):
 
     def _lay_out(self) -> None:
         self._stack = stacked(self.own, boxed(vbox((self.text, 3), (self.diff, 2))))
-        row = hbox(
-            self.use, self.keep, self.take, self.export, self.leave, STRETCH, self.again, self.save
-        )
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        close.rejected.connect(self.reject)
-        self.lay_out(self.title, self.meaning, self.problem, (self._stack, 1), row, close)
+        own = (self.use, self.keep, self.take, self.export, self.leave)
+        row = hbox(*own, STRETCH, self.again, self.save, self.close_box())
+        self.lay_out(self.title, self.meaning, self.problem, (self._stack, 1), row)
 
 
 def _text(data: bytes) -> str:

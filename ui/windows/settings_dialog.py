@@ -3,7 +3,6 @@
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialogButtonBox,
-    QPushButton,
     QScrollArea,
     QTabWidget,
     QWidget,
@@ -78,11 +77,7 @@ class SettingsDialog(Dialog):
         self.every.setAccessibleName("Show advanced")
         self.every.setToolTip("Also profiles, query set, hooks, rules and HTTP in the window")
         self.every.clicked.connect(self._switch_advanced)
-        close = QPushButton("Close")
-        buttons = QDialogButtonBox()
-        buttons.addButton(self.usual, QDialogButtonBox.ButtonRole.ResetRole)
-        buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
-        buttons.rejected.connect(self.reject)
+        buttons = self.close_box(self.usual, role=QDialogButtonBox.ButtonRole.ResetRole)
         self.lay_out(self.search, (self.tabs, 1), self.problem, self.every, buttons)
         room = self.screen().availableGeometry()
         side = theme.scaled(_SIDE)

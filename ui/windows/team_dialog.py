@@ -7,7 +7,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.changes import Changes
 from app.core.context import AppContext
@@ -21,7 +21,7 @@ from store.teams import TeamRecord
 from ui.look.theme import GAP
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.boxes import STRETCH, boxed, hbox, stacked, vbox
+from ui.widgets.boxes import STRETCH, boxed, form, hbox, stacked, vbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
@@ -242,16 +242,10 @@ class TeamDialog(Dialog):
             self.sign_ins.waiting.connect(button.setDisabled)
 
     def _lay_out(self) -> None:
-        without = QWidget()
-        form = QFormLayout(without)
-        form.setContentsMargins(0, 0, 0, 0)
-        form.setSpacing(GAP)
-        form.addRow("URL of the team server", self.url)
-        form.addRow("Your token", self.token)
+        rows = form(("URL of the team server", self.url), ("Your token", self.token), gap=GAP)
+        rows.setContentsMargins(0, 0, 0, 0)
         inside = vbox(self.role, self.when, self.has, self.sends, self.sign_ins, STRETCH)
-        self._stack = stacked(without, boxed(inside))
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        close.rejected.connect(self.reject)
+        self._stack = stacked(boxed(rows), boxed(inside))
         row = hbox(
             self.leave,
             self.stay,
@@ -261,7 +255,7 @@ class TeamDialog(Dialog):
             self.sync,
             self.browser,
             self.join,
-            close,
+            self.close_box(),
         )
         self.lay_out(self.title, self.intro, (self._stack, 1), self.problem, self.progress, row)
 

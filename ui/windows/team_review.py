@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QDialogButtonBox, QListWidget, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QListWidget, QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
@@ -122,9 +122,7 @@ class TeamReviewDialog(Dialog):
         parts = splitter(
             Qt.Orientation.Horizontal, (self.names, 1), (self.definition, 2), gap=STYLE
         )
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        close.rejected.connect(self.reject)
-        row = hbox(self.keep, self.approve, STRETCH, close, gap=STYLE)
+        row = hbox(self.keep, self.approve, STRETCH, self.close_box(), gap=STYLE)
         self.lay_out(self.title, self.intro, (parts, 1), self.problem, row)
 
 

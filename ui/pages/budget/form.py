@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QSlider, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSlider, QWidget
 
 from app.core.settings import BudgetSettings
 from app.policy.budget import Budget
 from ui.look.theme import CARD, GAP
-from ui.widgets.boxes import STRETCH, boxed, hbox, vbox
+from ui.widgets.boxes import STRETCH, add_row, boxed, form, hbox, vbox
 from ui.widgets.elided import Choice
 from ui.widgets.label import PlainLabel
 from ui.widgets.number_field import number_field
@@ -115,24 +115,17 @@ class BudgetForm(QFrame):
         )
 
     def _lay_out(self) -> None:
-        form = QFormLayout()
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        form.setVerticalSpacing(GAP)
-        _add(form, "Context &window", self.window_)
-        _add(form, "&Budget for tools", self.tokens)
-        _add(form, "", _row(self.slider, self.share))
         block = PlainLabel("B&lock at", buddy=self.block)
-        _add(form, "Warn &at", _row(self.warn, block, self.block), self.warn)
-        _add(form, "&Most tools", self.most)
-        _add(form, "When bloc&ked", self.on_block)
-        vbox(form, self.meaning, STRETCH, inside=self, margins=CARD)
-
-
-def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
-    """Add a row whose label is beside the middle of its field."""
-    label = PlainLabel(words, buddy=buddy or field)
-    label.setMinimumHeight(field.sizeHint().height())
-    form.addRow(label, field)
+        rows = form(
+            ("Context &window", self.window_),
+            ("&Budget for tools", self.tokens),
+            ("", _row(self.slider, self.share)),
+        )
+        rows.setVerticalSpacing(GAP)
+        add_row(rows, "Warn &at", _row(self.warn, block, self.block), buddy=self.warn)
+        add_row(rows, "&Most tools", self.most)
+        add_row(rows, "When bloc&ked", self.on_block)
+        vbox(rows, self.meaning, STRETCH, inside=self, margins=CARD)
 
 
 def _row(*widgets: QWidget) -> QWidget:

@@ -6,11 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QDialogButtonBox,
-    QFormLayout,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QRadioButton,
     QScrollArea,
     QTabWidget,
@@ -24,11 +21,10 @@ from ui.pages.catalog.new_server import FieldError, command_line, command_server
 from ui.pages.catalog.pair_rows import PairRows
 from ui.pages.catalog.server_work import Discovery, add, take_text
 from ui.shell.services import Services
-from ui.widgets.boxes import STYLE, boxed, vbox
-from ui.widgets.dialog import Dialog
+from ui.widgets.boxes import STYLE, boxed, form, vbox
 from ui.widgets.flow import Flow
+from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
-from ui.widgets.push_button import push_button
 
 _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
@@ -42,7 +38,7 @@ _WIDTH = 560  # px
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
 
 
-class AddServerDialog(Dialog):
+class AddServerDialog(FormDialog):
     """Stays open, with all that was typed, until the servers are registered.
 
     With `filled` the form begins with that server; `edits` has it saved instead of added. `where`
@@ -63,25 +59,17 @@ class AddServerDialog(Dialog):
         edits: bool = False,
         where: str = "",
     ) -> None:
-        super().__init__(parent, title="Add a server", name="addServer")
+        super().__init__("Add a server", "Add", parent, name="addServer")
         self._services = services
         self._edits, self._where = edits, where
         room = self.screen().availableGeometry().width() * 9 // 10
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
-        self.problem = PlainLabel(wrap=True, look="wrong", name="addServerProblem")
+        self.problem.setObjectName("addServerProblem")
         self.tabs = QTabWidget(documentMode=True)
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
-        self.tabs.currentChanged.connect(lambda _number: self._show_hint(""))
-        self.problem.hide()
-        buttons = QDialogButtonBox()
-        buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        self.add = push_button("Add", look="primary")
-        self.submit_with(self.add)
-        buttons.addButton(self.add, QDialogButtonBox.ButtonRole.AcceptRole)
-        buttons.accepted.connect(self._press)
-        buttons.rejected.connect(self.reject)
-        self.lay_out(self.tabs, self.problem, buttons)
+        self.tabs.currentChanged.connect(lambda _number: self.problem.say(""))
+        self.lay_out(self.tabs)
         if filled is not None:
             self._fill(*filled)
         self._show_kind()
@@ -99,7 +87,7 @@ class AddServerDialog(Dialog):
         self.pairs.fill((launch.headers if by_url else launch.env).items())
         if self._edits:
             self.setWindowTitle(f"Edit {name}" + (f" in {self._where}" if self._where else ""))
-            self.add.setText("Show the difference…" if self._where else "Save")
+            self.save.setText("Show the difference…" if self._where else "Save")
             for radio in (self.by_command, self.by_url):
                 radio.setEnabled(False)
 
@@ -130,13 +118,15 @@ class AddServerDialog(Dialog):
         words = _IN_FILE.format(self._where) if self._where else _SAFE
         safe = PlainLabel(words, wrap=True, look="faint")
         page = QWidget()
-        self._form = QFormLayout(page)
+        self._form = form(
+            ("&Name", self.name),
+            ("", boxed(row)),
+            ("Co&mmand", self.command),
+            ("U&RL", self.url),
+            inside=page,
+            gap=GAP,
+        )
         self._form.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        self._form.setSpacing(GAP)
-        self._form.addRow("&Name", self.name)
-        self._form.addRow("", row)
-        self._form.addRow("Co&mmand", self.command)
-        self._form.addRow("U&RL", self.url)
         self._form.addRow(self._pairs_label, area)
         self._form.addRow("", safe)
         return page
@@ -155,9 +145,10 @@ class AddServerDialog(Dialog):
         self._form.setRowVisible(self.url, by_url)
         self.pairs.call("Header" if by_url else "Variable")
         self._pairs_label.setText("Headers" if by_url else "Environment")
-        self._show_hint("")
+        self.problem.say("")
 
-    def _press(self) -> None:
+    def press(self) -> None:
+        """Add the servers, or say what is wrong."""
         try:
             if self._edits:
                 server = self._typed()
@@ -166,12 +157,11 @@ class AddServerDialog(Dialog):
                 return
             work = self._wanted()
         except FieldError as error:
-            self._show_hint(error.title)
             start = self.url if self.by_url.isChecked() else self.command
             fields = {"name": self.name, "start": start, "pairs": self.pairs.rows[0][0]}
-            fields[error.field].setFocus()
+            self.refuse(error.title, fields[error.field])
             return
-        self.add.setEnabled(False)
+        self.save.setEnabled(False)
         self._services.tasks.work(lambda _job: work(), self._done, failed=self._fail)
 
     def _wanted(self) -> Callable[[], Discovery]:
@@ -191,7 +181,7 @@ class AddServerDialog(Dialog):
 
     def reject(self) -> None:
         """Cancel, unless the servers are on their way into the catalogue."""
-        if self.add.isEnabled():
+        if self.save.isEnabled():
             super().reject()
 
     def _done(self, discovery: Discovery) -> None:
@@ -199,8 +189,5 @@ class AddServerDialog(Dialog):
         self.added.emit(discovery)
 
     def _fail(self, error: ToolcribError) -> None:
-        self.add.setEnabled(True)
-        self._show_hint(error.text)
-
-    def _show_hint(self, text: str) -> None:
-        self.problem.say(text)
+        self.save.setEnabled(True)
+        self.problem.say(error.text)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.catalog.conditions import matches
@@ -14,6 +14,7 @@ from app.core.settings import ProfileSettings, with_settings
 from store.typed import Json
 from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
+from ui.widgets.boxes import form
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 
@@ -41,9 +42,7 @@ class ConditionDialog(FormDialog):
         self.needs.setAccessibleName("Preconditions")
         self.principals = self._line(settings.scopes, "user:ann, role:ops; empty: everybody")
         self.principals.setAccessibleName("Only for")
-        rows = QFormLayout()
-        rows.addRow("&Preconditions", self.needs)
-        rows.addRow("Only &for", self.principals)
+        rows = form(("&Preconditions", self.needs), ("Only &for", self.principals))
         wider = PlainLabel(_wider(tool_id, settings), wrap=True, look="faint")
         wider.setVisible(bool(wider.text()))
         self.lay_out(

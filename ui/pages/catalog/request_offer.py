@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -22,6 +22,7 @@ from app.ranking.rewrite import Model, commands_here, model_of, what_is_sent
 from store.records import ToolRecord
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.boxes import form
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.message_bar import DONE, INFO, MessageBar
@@ -74,11 +75,12 @@ class RequestOffer(FormDialog):
         self.later = QCheckBox(_LATER)
         self.later.setChecked(settings.requests_new)
         self.sent = PlainLabel(wrap=True, name="requestsSent")
-        self._rows = QFormLayout()
-        self._rows.addRow("&Written by", self.way)
-        self._rows.addRow("&URL", self.url)
-        self._rows.addRow("&Model", self.model)
-        self._rows.addRow("Variable with the &key", self.key)
+        self._rows = form(
+            ("&Written by", self.way),
+            ("&URL", self.url),
+            ("&Model", self.model),
+            ("Variable with the &key", self.key),
+        )
         first = PlainLabel(f"{lacks.sentence} {lacks.held_sentence}".strip(), wrap=True)
         self.lay_out(first, self._rows, self.sent, self.later)
         self.way.currentIndexChanged.connect(self._show)

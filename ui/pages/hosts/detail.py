@@ -43,7 +43,7 @@ from ui.widgets.push_button import push_button
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
 
 _HINT = 240  # pixels beside the buttons, below which the hint has a row of its own
-_LEAST_SHOWN = 96  # pixels of the difference, below which the page scrolls
+_LEAST_SHOWN = 168  # pixels of the difference, below which the page scrolls
 
 
 class HostDetail(QWidget):

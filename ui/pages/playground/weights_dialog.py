@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QDialogButtonBox, QDoubleSpinBox, QFormLayout, QPushButton, QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QDialogButtonBox, QDoubleSpinBox, QWidget
 
 from app.core.settings import MOST_WEIGHT, RoutingSettings
+from ui.widgets.boxes import form
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
@@ -36,19 +37,12 @@ class WeightsDialog(Dialog):
         self.setMinimumWidth(380)
         self._settings = settings
         self.fields: dict[str, QDoubleSpinBox] = {}
-        form = QFormLayout()
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for name, words in _FIELDS:
-            form.addRow(words, self._field(name, words.replace("&", "")))
+        rows = [(words, self._field(name, words.replace("&", ""))) for name, words in _FIELDS]
         hint = PlainLabel(_HINT, wrap=True, look="faint")
-        buttons = QDialogButtonBox()
         self.reset = push_button("Use defaults", self._reset)
-        close = QPushButton("Close")
-        buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
-        buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
-        buttons.rejected.connect(self.reject)
-        self.submit_with(close)
-        self.lay_out(hint, form, buttons)
+        reset = QDialogButtonBox.ButtonRole.ResetRole
+        buttons = self.close_box(self.reset, role=reset, submits=True)
+        self.lay_out(hint, form(*rows), buttons)
         self.show_settings(settings)
 
     def show_settings(self, settings: RoutingSettings) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCompleter, QFormLayout, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import QCompleter, QLineEdit, QListView, QWidget
 
+from ui.widgets.boxes import form
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 
@@ -27,12 +28,8 @@ class LabelDialog(FormDialog):
         self.query = QLineEdit(placeholderText="What you would ask the model to do")
         self.query.setAccessibleName("Query")
         self.tools = ToolsEdit(tools)
-        form = QFormLayout()
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        form.addRow("&Query", self.query)
-        form.addRow("Expected &tools", self.tools)
-        form.addRow("", PlainLabel(_HINT, wrap=True, look="faint"))
-        self.lay_out(form)
+        hint = PlainLabel(_HINT, wrap=True, look="faint")
+        self.lay_out(form(("&Query", self.query), ("Expected &tools", self.tools), ("", hint)))
 
     def show_label(self, query: str, expected: Sequence[str]) -> None:
         """Begin with this label."""

@@ -2,31 +2,17 @@
 
 from html import escape
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.safety.rules import Rule, rules
-from ui.widgets.boxes import STYLE, scrolled, vbox
-from ui.widgets.dialog import Dialog
+from ui.widgets.dialog import Dialog, show_html
 
-_SIZE = (620, 460)
 _WORDS = {"block": "held back", "warn": "warning", "info": "remark"}
 
 
 def show_checks(parent: QWidget) -> Dialog:
     """Open the list of rules."""
-    dialog = Dialog(parent, title="What is checked?")
-    dialog.resize(*_SIZE)
-    label = QLabel("".join(map(_rule_html, rules().values())))
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setWordWrap(True)
-    label.setAccessibleName("Rules")
-    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-    buttons.rejected.connect(dialog.reject)
-    dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
-    vbox((scrolled(label), 1), buttons, inside=dialog, margins=STYLE, gap=STYLE)
-    dialog.open()
-    return dialog
+    return show_html(parent, "What is checked?", "".join(map(_rule_html, rules().values())))
 
 
 def _rule_html(rule: Rule) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.core.context import AppContext
@@ -86,8 +86,10 @@ class FitDialog(FormDialog):
             item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
             item.setTextAlignment(1, _NUMBER)
             tree.addTopLevelItem(item)
-        for column, width in ((0, 280), (1, 90)):
+        for column, width in ((1, 90), (2, 150)):
             tree.header().resizeSection(column, theme.scaled(width))
+        tree.header().setStretchLastSection(False)
+        tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         return tree
 
     @property

@@ -19,7 +19,7 @@ from ui.pages.catalog.server_work import Discovery, discovered
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.boxes import STRETCH, STYLE, boxed, hbox, scrolled, vbox
-from ui.widgets.dialog import Dialog
+from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
 
@@ -39,7 +39,7 @@ class Opened:
     text: str  # a server a line
 
 
-class StackDialog(Dialog):
+class StackDialog(FormDialog):
     """First a file or a link, then the servers, the missing values and a name.
 
     Signals: added(Discovery).
@@ -48,7 +48,7 @@ class StackDialog(Dialog):
     added = Signal(object)
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent, title="Open a stack")
+        super().__init__("Open a stack", "Look", parent)
         self._services = services
         self._stack: Stack | None = None
         self._keys: dict[str, tuple[str, str]] = {}  # key in the form -> server, key
@@ -59,38 +59,34 @@ class StackDialog(Dialog):
         self.name = QLineEdit()
         self.name.setAccessibleName("Name of the profile")
         self.form = InputForm(services.theme)
-        self.problem = PlainLabel(wrap=True, look="wrong")
-        self.go = push_button("Look", self._press, look="primary")
         self._lay_out()
         self.place.textChanged.connect(self._forget)
-        self.submit_with(self.go)
         self._forget()
 
     def _lay_out(self) -> None:
         first = hbox((self.place, 1), self.choose)
         area = scrolled(boxed(vbox(self.text, self.form, STRETCH, gap=STYLE)))
         self.label = PlainLabel("Profile", buddy=self.name)
-        cancel = push_button("Cancel", self.reject)
-        last = hbox(self.label, (self.name, 1), STRETCH, cancel, self.go)
-        self.lay_out(first, (area, 1), self.problem, last)
+        self.lay_out(first, (area, 1), hbox(self.label, (self.name, 1)))
         self.resize(self._services.theme.scaled(620), self._services.theme.scaled(420))
 
     def _choose(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, "Choose a stack", "", _FILTER)
         if name:
             self.place.setText(name)
-            self._press()
+            self.press()
 
     def _forget(self) -> None:
         """Another file or link: look again."""
         self._stack = None
-        self.go.setText("Look")
+        self.save.setText("Look")
         self.text.setText(_FIRST)
         self.form.show_fields(None)
         for widget in (self.name, self.label, self.problem):
             widget.hide()
 
-    def _press(self) -> None:
+    def press(self) -> None:
+        """Look at the file or link, or add what was looked at."""
         self.problem.hide()
         typed = self.form.values
         lacking = next((key for key in self._keys if not typed.get(key)), "")
@@ -98,7 +94,7 @@ class StackDialog(Dialog):
             self._refuse(ToolcribError(f"{lacking} needs a value."))
             self.form.focus(lacking)
             return
-        self.go.setEnabled(False)
+        self.save.setEnabled(False)
         if self._stack is None:
             place = self.place.text().strip()
             self._services.tasks.wait(
@@ -125,8 +121,8 @@ class StackDialog(Dialog):
         self.name.setText(opened.stack.name)
         for widget in (self.name, self.label):
             widget.show()
-        self.go.setText("Add")
-        self.go.setEnabled(True)
+        self.save.setText("Add")
+        self.save.setEnabled(True)
 
     def _values(self) -> dict[str, dict[str, str]]:
         values: dict[str, dict[str, str]] = {}
@@ -140,7 +136,7 @@ class StackDialog(Dialog):
         self.added.emit(discovery)
 
     def _refuse(self, error: ToolcribError) -> None:
-        self.go.setEnabled(True)
+        self.save.setEnabled(True)
         self.problem.say(error.text)
 
 

@@ -13,7 +13,7 @@ from app.core.errors import ToolcribError
 from ui.pages.catalog.market.input_form import InputForm
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.boxes import STRETCH, hbox
+from ui.widgets.boxes import SPARE, STRETCH, hbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
@@ -71,13 +71,10 @@ class UpdateDialog(Dialog):
         self.go = push_button("Read and compare", self._press, look="primary")
         self.back = push_button(f"Back to {known.former}", self._take_back)
         self.close_button = push_button("Close", self.reject)
-        self._lay_out()
-        self._show()
-
-    def _lay_out(self) -> None:
         row = hbox(self.back, STRETCH, self.close_button, self.go)
-        self.lay_out(self.title, self.command, self.form, self.text, (self.parts, 1), row)
-        self.resize(self._services.theme.scaled(620), self.sizeHint().height())
+        self.lay_out(self.title, self.command, self.form, self.text, (self.parts, 1), SPARE, row)
+        self._show()
+        self.resize(services.theme.scaled(620), self.sizeHint().height())
 
     def _show(self) -> None:
         offer = self._known.offer
