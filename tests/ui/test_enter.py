@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractSpinBox,
     QComboBox,
+    QLabel,
     QLineEdit,
+    QListView,
     QPushButton,
     QToolButton,
     QWidget,
@@ -215,6 +219,28 @@ def test_in_every_dialog_enter_submits_or_presses_the_focused_button(window, qtb
         assert {button.text() for button in presses} <= {words}, field.accessibleName()
         assert presses or not words, f"Enter in {field.accessibleName()} submitted nothing"
         assert dialog.isVisible()
+    dialog.close()
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_in_every_dialog_what_takes_the_focus_has_a_name_and_a_place(window, qtbot, name):
+    dialog = DIALOGS[name][0](window)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    for widget in reachable(dialog, QWidget):
+        interface = QAccessible.queryAccessibleInterface(widget)
+        silent = isinstance(widget, QLabel) or widget.objectName() == "qt_spinbox_lineedit"
+        assert silent or interface.text(QAccessible.Text.Name).strip(), type(widget).__name__
+        if isinstance(widget, QAbstractButton):
+            assert widget.text() or widget.toolTip()
+        if isinstance(widget, QListView) and widget.model().rowCount():
+            row = widget.visualRect(widget.model().index(0, 0))
+            assert row.height() >= widget.fontMetrics().height() + 8  # not cut at its tick
+    for label in dialog.findChildren(QLabel):
+        field = label.buddy()
+        if isinstance(field, QLineEdit | QComboBox) and label.isVisible() and field.isVisible():
+            middles = [one.mapTo(dialog, one.rect().center()).y() for one in (label, field)]
+            assert abs(middles[0] - middles[1]) <= 1 or label.y() < field.y(), label.text()
     dialog.close()
 
 

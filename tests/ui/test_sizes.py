@@ -45,6 +45,17 @@ def primary_buttons_are_whole(window, qtbot) -> None:
             assert window.rect().contains(place), (window.page, button.text())
 
 
+def test_with_everything_shown_the_difference_in_hosts_keeps_its_height(window, qtbot):
+    window.resize(1024, 640)
+    window.services.advanced.switch(on=True)
+    try:
+        window.open_page("hosts")
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
+        assert window.page.detail.diff.parentWidget().height() >= 168
+    finally:
+        window.services.advanced.switch(on=False)
+
+
 def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot):
     window.open_page("playground")
     try:

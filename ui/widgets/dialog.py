@@ -83,6 +83,7 @@ def show_html(parent: QWidget, title: str, html: str) -> Dialog:
     width = min(_TEXT, room.width() * 9 // 10)
     high, most = label.heightForWidth(width - 2 * GAP) + 2 * GAP, room.height() * 7 // 10
     area = scrolled(label, sideways=False, focus=high > most)
+    area.setAccessibleName(title)
     area.setMinimumSize(width, min(high, most))
     dialog.lay_out((area, 1), dialog.close_box(submits=True))
     dialog.open()

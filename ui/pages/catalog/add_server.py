@@ -66,6 +66,7 @@ class AddServerDialog(FormDialog):
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
         self.problem.setObjectName("addServerProblem")
         self.tabs = QTabWidget(documentMode=True)
+        self.tabs.setAccessibleName("Ways to add")
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
         self.tabs.currentChanged.connect(lambda _number: self.problem.say(""))

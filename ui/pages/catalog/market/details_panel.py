@@ -55,6 +55,7 @@ class DetailsPanel(QScrollArea):
             self.command, self.form, self.safe, self.problem, self.add, STRETCH,
             inside=body, margins=MARGIN,
         )  # fmt: skip
+        self.setAccessibleName("Details of the server")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setWidget(body)

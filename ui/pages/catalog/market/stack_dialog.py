@@ -66,6 +66,7 @@ class StackDialog(FormDialog):
     def _lay_out(self) -> None:
         first = hbox((self.place, 1), self.choose)
         area = scrolled(boxed(vbox(self.text, self.form, STRETCH, gap=STYLE)))
+        area.setAccessibleName("What is in the stack")
         self.label = PlainLabel("Profile", buddy=self.name)
         self.lay_out(first, (area, 1), hbox(self.label, (self.name, 1)))
         self.resize(self._services.theme.scaled(620), self._services.theme.scaled(420))
