@@ -5,13 +5,14 @@ import os
 from pathlib import Path
 
 import claude_program
+import psutil
 import pytest
 import raw_host
 from PySide6.QtWidgets import QLabel
 
 from app.core.settings import Settings
 from app.gateway.backend.client import request
-from app.gateway.backend.rendezvous import STOP, Place
+from app.gateway.backend.rendezvous import STATUS, STOP, Place
 from store import requests, tools
 from tests.ui.test_reading import entry
 from ui.pages.catalog.request_offer import RequestOffer
@@ -179,6 +180,22 @@ def test_a_connected_host_s_model_is_offered_and_asked_after_a_yes(
     assert "model" in set().union(*sources(ctx).values())
     kept = Settings.load(ctx.paths.settings_file)
     assert (kept.requests_command, kept.requests_url, kept.requests_new) == ("", "", False)
+
+
+def test_a_backend_that_does_not_answer_is_named_and_other_models_are_offered(
+    fill, open_window, qtbot, log, ctx, connected_host
+):
+    fill()
+    connected_host(three_words_each)
+    window = open_window()
+    backend = psutil.Process(request(Place(str(ctx.paths.home)), STATUS)["pid"])
+    backend.suspend()
+    try:
+        dialog = offered(window, qtbot)
+    finally:
+        backend.resume()
+    assert dialog.way.itemText(1) == "An OpenAI-compatible endpoint"
+    assert "Toolcrib's backend does not answer" in window.catalog.messages.text
 
 
 def test_a_host_that_leaves_writes_nothing_and_another_model_can_be_chosen(

@@ -66,6 +66,14 @@ def exchange(
     return body if status.startswith(b"ok ") else None
 
 
+def listens(place: Place) -> bool:
+    """True if a backend takes connections, be it one that does not answer."""
+    link = connect(place) if supported() else None
+    if link is not None:
+        link.close()
+    return link is not None
+
+
 def start(place: Place, seconds: float = _SECONDS) -> bool:
     """Have a backend that answers, started if none does; False where it cannot be had."""
     from app.gateway.backend.attach import attach

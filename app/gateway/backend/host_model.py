@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.core.errors import ToolcribError
-from app.gateway.backend.client import request
+from app.gateway.backend.client import listens, request
 from app.gateway.backend.overview import host_of
 from app.gateway.backend.rendezvous import STATUS, Place
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SAMPLE = "sample"  # what the backend is asked: a prompt for one session's host
 SECONDS = 120.0  # that a host has, its user's consent included
+_STATUS_SECONDS = 2.0  # that the backend has to name its hosts: a dialog waits for it
 _GRACE = 5.0  # seconds that the backend's own answer may take
 
 
@@ -61,8 +62,16 @@ class HostModel:
 
 
 def find_host_model(backend: Place) -> HostModel | None:
-    """The newest connected host that can be asked, None for none."""
-    status = request(backend, STATUS) or {"sessions": []}
+    """The newest connected host that can be asked, None for none; ToolcribError where a backend
+    runs that does not answer."""
+    status = request(backend, STATUS, seconds=_STATUS_SECONDS)
+    if status is None:
+        if listens(backend):
+            raise ToolcribError(
+                "Toolcrib's backend does not answer, so no host's model can be asked.",
+                "Try again in a few seconds, or choose another model.",
+            )
+        return None
     able = [session for session in status["sessions"] if session["sampling"]]
     return HostModel(backend, able[-1]["number"], host_of(able[-1])) if able else None
 

@@ -175,8 +175,16 @@ class RequestWriting(QObject):
             self._services.show_status("Every tool has requests.")
             return
         backend = Place(str(self._services.ctx.paths.home))
+
+        def failed(error: ToolcribError) -> None:
+            self._messages.error(error)
+            self._open(lacks, None)
+
         self._services.tasks.wait(
-            lambda _job: find_host_model(backend), lambda host: self._open(lacks, host), owner=self
+            lambda _job: find_host_model(backend),
+            lambda host: self._open(lacks, host),
+            failed=failed,
+            owner=self,
         )
 
     def _open(self, lacks: MissingRequests, host: HostModel | None) -> None:

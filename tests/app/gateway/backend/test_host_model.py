@@ -202,6 +202,21 @@ def test_a_host_that_never_answers_is_waited_for_so_long(
     assert cancelled(host) == sampled(host)
 
 
+def test_a_backend_that_does_not_answer_is_named(
+    silent: Callable[[], raw_host.RawHost],
+    backends: Callable[[], list[psutil.Process]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    silent()
+    (backend,) = backends()
+    backend.suspend()
+    try:
+        assert run([*WRITE, "--yes"]) == 1
+    finally:
+        backend.resume()
+    assert "Toolcrib's backend does not answer, so no host's model" in capsys.readouterr().err
+
+
 def test_a_command_that_is_stopped_takes_its_prompt_back(
     silent: Callable[[], raw_host.RawHost], home: Path
 ) -> None:
