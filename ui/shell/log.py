@@ -22,6 +22,7 @@ from ui.widgets.dialog import Dialog
 from ui.widgets.elided import Choice
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 OWN = ""  # the source that is Toolcrib's own log
@@ -44,21 +45,17 @@ class LogDialog(Dialog):
         self._services = services
         self._lines: list[str] = []
         self.resize(900, 560)
-        self.source = Choice()
-        self.source.setAccessibleName("Log of")
+        self.source = named(Choice(), "Log of")
         self.source.addItem("Toolcrib", OWN)
         catalog = services.live.catalog
         for server in sorted(s.name for s in catalog.servers) if catalog else ():
             self.source.addItem(server, server)
-        self.filter = IconField(services.theme)
+        self.filter = named(IconField(services.theme), "Filter")
         self.filter.setPlaceholderText("Show lines that contain…")
-        self.filter.setAccessibleName("Filter")
-        self.follow = QCheckBox("&Follow")
-        self.follow.setToolTip("Show new lines as they come")
+        self.follow = named(QCheckBox("&Follow"), tip="Show new lines as they come")
         self.follow.setChecked(True)
         self.where = PlainLabel(wrap=True, look="faint")
-        self.view = QPlainTextEdit(readOnly=True)
-        self.view.setAccessibleName("Log, newest lines last")
+        self.view = named(QPlainTextEdit(readOnly=True), "Log, newest lines last")
         self.view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.view.setTabChangesFocus(True)
         services.theme.dress_fixed(self.view)
@@ -125,8 +122,7 @@ class LogDialog(Dialog):
 
     def _save(self) -> None:
         start = str(self._services.places.home / self.file.name)
-        dialog = QFileDialog(self, "Save log", start, "Text (*.log *.txt)")
-        dialog.setObjectName("saveLog")
+        dialog = named(QFileDialog(self, "Save log", start, "Text (*.log *.txt)"), name="saveLog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(start)
         dialog.fileSelected.connect(lambda path: self._write(Path(path)))

@@ -38,6 +38,7 @@ from ui.widgets.diff_rows import diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _SIZE = (940, 600)
@@ -99,16 +100,14 @@ class PoliciesDialog(Dialog):
         self._known: Sequence[_Known] = ()
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.list = QListWidget()
-        self.list.setAccessibleName("Policy files")
+        self.list = named(QListWidget(), "Policy files")
         self.title = PlainLabel(wrap=True)
         theme.dress(self.title, 3, QFont.Weight.DemiBold)
         self.state = Badge(theme, badge("policy not trusted"))
         self.meaning = PlainLabel(wrap=True)
         self.effect = PlainLabel(wrap=True)
         self.notes = PlainLabel(wrap=True, look="faint")
-        self.text = QPlainTextEdit(readOnly=True)
-        self.text.setAccessibleName("Text of the file")
+        self.text = named(QPlainTextEdit(readOnly=True), "Text of the file")
         theme.dress_fixed(self.text)
         self.diff = DiffView(theme)
         self.diff.before.setAccessibleName("Text that you trusted")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from ui.look.theme import GAP, MARGIN
 from ui.widgets.boxes import STYLE, Part, scrolled, vbox
+from ui.widgets.named import named
 
 Role = QDialogButtonBox.ButtonRole
 _TEXT = 520  # px wide, of one that is only read
@@ -76,14 +77,12 @@ class Dialog(QDialog):
 def show_html(parent: QWidget, title: str, html: str) -> Dialog:
     """Open a text that is only read; it scrolls where the screen is too low for it."""
     dialog = Dialog(parent, title=title)
-    label = QLabel(html, textFormat=Qt.TextFormat.RichText, wordWrap=True)
-    label.setAccessibleName(title)
+    label = named(QLabel(html, textFormat=Qt.TextFormat.RichText, wordWrap=True), title)
     label.setContentsMargins(GAP, GAP, GAP, GAP)
     room = dialog.screen().availableSize()
     width = min(_TEXT, room.width() * 9 // 10)
     high, most = label.heightForWidth(width - 2 * GAP) + 2 * GAP, room.height() * 7 // 10
-    area = scrolled(label, sideways=False, focus=high > most)
-    area.setAccessibleName(title)
+    area = named(scrolled(label, sideways=False, focus=high > most), title)
     area.setMinimumSize(width, min(high, most))
     dialog.lay_out((area, 1), dialog.close_box(submits=True))
     dialog.open()

@@ -15,6 +15,7 @@ from ui.widgets.filter_completion import Values, completions
 from ui.widgets.filter_query import IS, KEYS, FilterError, parse
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 
 DELAY_MS = 150
 
@@ -134,11 +135,9 @@ class FilterLine(QWidget):
         )
 
     def _chip(self, text: str, line: str) -> QPushButton:
-        chip = QPushButton(text, self)
+        chip = named(QPushButton(text, self), f"Saved filter: {text}", tip=plain_tip(line))
         chip.setProperty("chip", True)
         chip.setCheckable(True)
-        chip.setAccessibleName(f"Saved filter: {text}")
-        chip.setToolTip(plain_tip(line))
         chip.clicked.connect(lambda on: self.set_text(line if on else ""))
         chip.hide()
         return chip

@@ -10,6 +10,7 @@ from app.core.errors import ToolcribError
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 
 INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
 _ICONS = {
@@ -67,9 +68,7 @@ class MessageBar(Bar):
         self._calls: list[Callable[[], None]] = []
         for number, button in enumerate(self._buttons):
             button.clicked.connect(lambda _=False, n=number: self._press(n))
-        self._close = QToolButton(self)
-        self._close.setAccessibleName("Close message")
-        self._close.setToolTip("Close message")
+        self._close = named(QToolButton(self), "Close message", tip="Close message")
         self._close.clicked.connect(self.clear)
         hbox(
             self._icon,

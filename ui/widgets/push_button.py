@@ -6,6 +6,8 @@ from typing import Literal
 from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from ui.widgets.named import named
+
 Look = Literal["", "primary", "flat_link", "chip"]  # as the style sheet has them
 
 
@@ -16,12 +18,11 @@ def push_button(
     look: Look = "",
     name: str = "",
     tip: str = "",
+    label: str = "",
     parent: QWidget | None = None,
 ) -> QPushButton:
-    """Return a button that calls `press`; `name` is its object name, `tip` its tooltip."""
-    button = QPushButton(text, parent)
-    button.setObjectName(name)
-    button.setToolTip(tip)
+    """Return a button that calls `press`; `name` is its object name, `label` for screen readers."""
+    button = named(QPushButton(text, parent), label, name=name, tip=tip)
     if look:
         button.setProperty(look, True)
     if press is not None:

@@ -25,6 +25,7 @@ from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.number_field import amount_field, number_field
 from ui.widgets.wheel import WheelGuard
 from ui.windows.setting_fields import (
@@ -145,18 +146,16 @@ class SettingForm(QWidget):
 
     def _add(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
         """Put a field in with its explanation below; returns what its row is made of."""
-        widget = self._made(field)
+        widget = named(self._made(field), tip=field.tip)
         plain = field.label.replace("&", "")
         widget.setAccessibleName(plain)
-        widget.setToolTip(field.tip)
         self._wheel.look_after(widget)
         self.fields[field.name] = widget
         if isinstance(field, Switch):
             form.addRow("", widget)
             return (widget, *self._explain(form, field))
-        label = _Name(field.label)
+        label = named(_Name(field.label), tip=field.tip)
         label.setBuddy(widget)
-        label.setToolTip(field.tip)
         label.setMinimumHeight(min(widget.sizeHint().height(), widget.maximumHeight()))
         form.addRow(label, widget)
         return (label, widget, *self._explain(form, field))

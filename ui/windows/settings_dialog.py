@@ -27,6 +27,7 @@ from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.windows.http_tab import HttpTab
 from ui.windows.login_tab import LoginTab
@@ -57,18 +58,16 @@ class SettingsDialog(Dialog):
         self.reading = SettingForm(theme, READING)
         self.http = HttpTab(services)
         self.login = LoginTab(services)
-        self.tabs = QTabWidget(documentMode=True)
+        self.tabs = named(QTabWidget(documentMode=True), "Settings")
         self.tabs.addTab(_page(self.whose, self.profile), "&Profile")
         self.tabs.addTab(_page(self.look), "&Window")
         self.tabs.addTab(_page(self.reading), "&Reading and keeping")
         self.tabs.addTab(_page(self.http), "&HTTP")
         self.tabs.addTab(_page(self.login), "&Login")
-        self.tabs.setAccessibleName("Settings")
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
-        self.search = IconField(theme)
+        self.search = named(IconField(theme), "Search settings")
         self.search.setPlaceholderText("Search settings")
-        self.search.setAccessibleName("Search settings")
         self.search.textChanged.connect(self._seek)
         self.usual = push_button("&Reset this tab", self._reset)
         self.usual.setToolTip("Reset every setting of this tab")

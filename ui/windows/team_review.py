@@ -19,6 +19,7 @@ from ui.shell.services import Services
 from ui.widgets.boxes import STRETCH, STYLE, hbox, splitter
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _SIZE = (760, 460)
@@ -56,10 +57,8 @@ class TeamReviewDialog(Dialog):
         self.title = PlainLabel(_READING, wrap=True)
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.intro = PlainLabel(_INTRO, wrap=True)
-        self.names = QListWidget()
-        self.names.setAccessibleName("Tools held by the team")
-        self.definition = QPlainTextEdit(readOnly=True)
-        self.definition.setAccessibleName("Definition of the tool")
+        self.names = named(QListWidget(), "Tools held by the team")
+        self.definition = named(QPlainTextEdit(readOnly=True), "Definition of the tool")
         self.definition.setFont(theme.fixed())
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()

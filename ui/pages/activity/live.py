@@ -21,6 +21,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
 from ui.widgets.guarded import Guarded
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
@@ -158,9 +159,7 @@ class LiveTab(QWidget):
         vbox(row, self.filter, (split, 1), inside=self)
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("liveTable")
-        view.setAccessibleName("Activity")
+        view = named(QTreeView(), "Activity", name="liveTable")
         view.setModel(self.shown)
         as_rows(view, self._services.theme, COLUMNS, delegate=TextDelegate, gone_first=(MS,))
         add_tool_menu(view, self._services, self._named)

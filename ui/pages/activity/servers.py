@@ -24,6 +24,7 @@ from ui.widgets.columns import Column
 from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -226,16 +227,13 @@ class ServersTab(QWidget):
     # ---- the parts
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("serversTable")
-        view.setAccessibleName("Servers that run for hosts")
+        view = named(QTreeView(), "Servers that run for hosts", name="serversTable")
         view.setModel(self.model)
         as_rows(view, self._services.theme, self.model.columns)
         return view
 
     def _make_sharing(self) -> QComboBox:
-        box = Choice()
-        box.setAccessibleName("How hosts share the selected server")
+        box = named(Choice(), "How hosts share the selected server")
         for choice, title in TITLES.items():
             box.addItem(title, choice)
         box.setToolTip("Applies to sessions that start later")

@@ -32,6 +32,7 @@ from ui.widgets.columns import Column
 from ui.widgets.delegates import BadgeDelegate, TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.roles import BADGE, FAINT
 from ui.widgets.row_table import RowTable
@@ -230,9 +231,7 @@ class SuggestionsTab(QWidget):
         save_label(self._services, *use.label)
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("suggestionTable")
-        view.setAccessibleName("Suggestions")
+        view = named(QTreeView(), "Suggestions", name="suggestionTable")
         view.setModel(self.model)
         as_rows(view, self._services.theme, self.model.columns, delegate=TextDelegate)
         return view

@@ -20,6 +20,7 @@ from ui.widgets.boxes import hbox, vbox
 from ui.widgets.columns import place
 from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
@@ -120,8 +121,7 @@ class UsageTab(QWidget):
             self._services.undo.push(Tick(self._services.live, tools, False))
 
     def _make_period(self) -> QComboBox:
-        period = Choice()
-        period.setAccessibleName("Period")
+        period = named(Choice(), "Period")
         for days in PERIODS:
             period.addItem(f"Last {days} days", days)
         period.setCurrentIndex(_USUAL)
@@ -129,9 +129,7 @@ class UsageTab(QWidget):
         return period
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("usageTable")
-        view.setAccessibleName("Use of tools")
+        view = named(QTreeView(), "Use of tools", name="usageTable")
         view.setModel(self.model)
         as_rows(view, self._services.theme, self.model.columns)
         view.setRootIsDecorated(True)

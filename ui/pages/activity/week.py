@@ -24,6 +24,7 @@ from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -217,9 +218,7 @@ class WeekTab(QWidget):
         self._services.theme.dress(self.headline, 1, QFont.Weight.DemiBold)
 
     def _table(self, model: ProposalTable | CalledTable, name: str, accessible: str) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName(name)
-        view.setAccessibleName(accessible)
+        view = named(QTreeView(), accessible, name=name)
         view.setModel(model)
         as_rows(view, self._services.theme, model.columns, delegate=TextDelegate)
         return view

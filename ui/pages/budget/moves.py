@@ -20,6 +20,7 @@ from ui.shell.actions import turn_off_words
 from ui.shell.host_in_view import UNREAD
 from ui.widgets.boxes import SPARE, STRETCH, hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import ModestTable, as_rows
 
@@ -142,9 +143,7 @@ class BudgetMoves(QFrame):
         )
 
     def _make_view(self) -> QTreeView:
-        view = ModestTable()
-        view.setObjectName("proposals")
-        view.setAccessibleName("What could go")
+        view = named(ModestTable(), "What could go", name="proposals")
         view.setModel(self.model)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         as_rows(view, self._theme, self.model.columns)

@@ -38,6 +38,7 @@ from ui.widgets.boxes import boxed, hbox, scrolled, vbox
 from ui.widgets.columns import place
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import ModestTable, as_rows
 from ui.widgets.table_tools import tools_of
@@ -66,8 +67,7 @@ class BudgetPage(Page):
         self.moves = BudgetMoves(services.theme)
         self.model = BudgetTable(self)
         self.view = self._make_view()
-        self.command = QLineEdit(readOnly=True)
-        self.command.setAccessibleName("The same check in CI")
+        self.command = named(QLineEdit(readOnly=True), "The same check in CI")
         services.theme.dress_fixed(self.command)
         self.copy = push_button("Copy", self._copy)
         self._lay_out()
@@ -259,9 +259,7 @@ class BudgetPage(Page):
             tools_of(self.view).hide(number, width < scaled(least))
 
     def _make_view(self) -> QTreeView:
-        view = ModestTable()
-        view.setObjectName("budgetTable")
-        view.setAccessibleName("Hosts and the budget")
+        view = named(ModestTable(), "Hosts and the budget", name="budgetTable")
         view.setModel(self.model)
         as_rows(view, self.services.theme, self.model.columns, delegate=TextDelegate)
         return view

@@ -25,6 +25,7 @@ from ui.widgets.boxes import STYLE, boxed, form, vbox
 from ui.widgets.flow import Flow
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 
 _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
@@ -65,8 +66,7 @@ class AddServerDialog(FormDialog):
         room = self.screen().availableGeometry().width() * 9 // 10
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
         self.problem.setObjectName("addServerProblem")
-        self.tabs = QTabWidget(documentMode=True)
-        self.tabs.setAccessibleName("Ways to add")
+        self.tabs = named(QTabWidget(documentMode=True), "Ways to add")
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
         self.tabs.currentChanged.connect(lambda _number: self.problem.say(""))
@@ -93,8 +93,7 @@ class AddServerDialog(FormDialog):
                 radio.setEnabled(False)
 
     def _make_form(self) -> QWidget:
-        self.name = QLineEdit()
-        self.name.setAccessibleName("Name")
+        self.name = named(QLineEdit(), "Name")
         self.by_command = QRadioButton("Starts a &command")
         self.by_url = QRadioButton("Reached by &URL")
         self.by_command.setChecked(True)
@@ -133,8 +132,7 @@ class AddServerDialog(FormDialog):
         return page
 
     def _make_paste(self) -> QWidget:
-        self.text = QPlainTextEdit(placeholderText=_PASTE, tabChangesFocus=True)
-        self.text.setAccessibleName("Config")
+        self.text = named(QPlainTextEdit(placeholderText=_PASTE, tabChangesFocus=True), "Config")
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         words = "As a server's documentation gives it; servers pasted before stay."
         hint = PlainLabel(words, look="faint")

@@ -13,6 +13,7 @@ from ui.widgets.badge import Badge
 from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 WIDTH = 290  # pixels
@@ -33,8 +34,7 @@ class DetailsCard(QFrame):
         self.setProperty("card", True)
         self.setMinimumWidth(220)
         self._theme = theme
-        self.title = _label(self, wrap=True)
-        self.title.setObjectName("detailsTitle")
+        self.title = named(_label(self, wrap=True), name="detailsTitle")
         self._subtitle = _label(self, faint=True, wrap=True)
         self._badges: list[Badge] = []
         self._badge_row = hbox(STRETCH, gap=4)
@@ -53,9 +53,8 @@ class DetailsCard(QFrame):
         self._parameters = _label(self, wrap=True)
         self._parameters.setTextFormat(Qt.TextFormat.RichText)
         self._code_title = _label(self)
-        self._code = QPlainTextEdit(self)
+        self._code = named(QPlainTextEdit(self), "Schema or log")
         self._code.setReadOnly(True)
-        self._code.setAccessibleName("Schema or log")
         theme.dress_fixed(self._code)
         self._code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._code.setMinimumHeight(160)
@@ -114,8 +113,7 @@ class DetailsCard(QFrame):
         self._theme.dress(self._code_title, 0, QFont.Weight.DemiBold)
 
     def _lay_out(self) -> None:
-        inner = QWidget()
-        inner.setObjectName("detailsInner")
+        inner = named(QWidget(), name="detailsInner")
         inner.setStyleSheet("#detailsInner { background: transparent; }")
         vbox(
             self.title,
@@ -134,8 +132,7 @@ class DetailsCard(QFrame):
             inside=inner,
             margins=(CARD, CARD, CARD, GAP),
         )
-        area = QScrollArea(self, widgetResizable=True)
-        area.setAccessibleName("Details")
+        area = named(QScrollArea(self, widgetResizable=True), "Details")
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.viewport().setAutoFillBackground(False)

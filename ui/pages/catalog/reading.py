@@ -20,6 +20,7 @@ from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.boxes import hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 from ui.widgets.whole_text import WholeText
@@ -327,12 +328,9 @@ class ReadingView(QWidget):
         self.promise = PlainLabel(wrap=True, look="faint")
         self.problems = PlainLabel(wrap=True, look="wrong")
         self.problems.hide()
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName("Servers read")
+        self.bar = named(QProgressBar(), "Servers read")
         self.stop = push_button("Cancel", self.cancel, name="cancelRead")
-        self.reason = WholeText()
-        self.reason.setObjectName("readingReason")
-        self.reason.setAccessibleName("What it starts")
+        self.reason = named(WholeText(), "What it starts", name="readingReason")
         self.enter = push_button("Sign in…", self._request_sign_in, name="signIn")
         self.enter.hide()
         self.sum = PlainLabel(look="faint")
@@ -345,9 +343,7 @@ class ReadingView(QWidget):
         self.projects.setToolTip("Projects that your hosts know have servers of their own")
         self.projects.hide()
         self.go = push_button("Read tools", self._press, look="primary", name="readTools")
-        self.table = QTreeView()
-        self.table.setObjectName("firstRunTable")
-        self.table.setAccessibleName("Servers found")
+        self.table = named(QTreeView(), "Servers found", name="firstRunTable")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setModel(self.model)
         as_rows(self.table, theme, self.model.columns)

@@ -26,6 +26,7 @@ from ui.widgets.boxes import form
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.message_bar import DONE, INFO, MessageBar
+from ui.widgets.named import named
 
 _ENDPOINT = "An OpenAI-compatible endpoint"
 _SAMPLING = "sampling"
@@ -60,8 +61,7 @@ class RequestOffer(FormDialog):
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
         self._tools, self._host = lacks.tools, host
         settings = services.ctx.settings
-        self.way = QComboBox()
-        self.way.setObjectName("requestWay")
+        self.way = named(QComboBox(), name="requestWay")
         for name in commands_here(os.environ):
             self.way.addItem(f"`{name}`, as it is signed in here", name)
         if host is not None:
@@ -239,6 +239,4 @@ class RequestWriting(QObject):
 
 
 def _line(text: str, name: str, example: str = "") -> QLineEdit:
-    line = QLineEdit(text, placeholderText=example)
-    line.setAccessibleName(name)
-    return line
+    return named(QLineEdit(text, placeholderText=example), name)

@@ -15,6 +15,7 @@ from ui.widgets.delegates import RowDelegate
 from ui.widgets.diff_rows import DiffRow, change_count
 from ui.widgets.diff_view import DiffView
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _COLUMNS = ("Copied before the write of", "File", "Size")
@@ -36,9 +37,7 @@ class BackupsSheet(QWidget):
         self._backups: Sequence[Backup] = ()
         self._title = PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
-        self.list = QTreeWidget()
-        self.list.setObjectName("backupList")
-        self.list.setAccessibleName("Backups")
+        self.list = named(QTreeWidget(), "Backups", name="backupList")
         self.list.setHeaderLabels(_COLUMNS)
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)

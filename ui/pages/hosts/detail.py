@@ -38,6 +38,7 @@ from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
@@ -68,9 +69,7 @@ class HostDetail(QWidget):
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
-        self.modes = QWidget()
-        self.modes.setObjectName("exportMode")
-        self.modes.setAccessibleName("Export")
+        self.modes = named(QWidget(), "Export", name="exportMode")
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
         for mode, radio in self.radios.items():
             radio.setToolTip(plain_tip(explained(MODE_NAMES[mode])))
@@ -84,8 +83,7 @@ class HostDetail(QWidget):
         self.go_through.setToolTip("Show the change before it is written")
         self.suggest = QPushButton("Suggest tools for each prompt…")
         self.suggest.setToolTip("Show the hook before it is written")
-        self.files = QTabBar()
-        self.files.setAccessibleName("Files")
+        self.files = named(QTabBar(), "Files")
         self.diff = DiffView(theme)
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)

@@ -8,6 +8,7 @@ from ui.look.theme import Theme
 from ui.pages.hosts.cells import HostDelegate
 from ui.pages.hosts.host_list import HostListModel
 from ui.widgets.boxes import vbox
+from ui.widgets.named import named
 
 
 class HostsSide(QWidget):
@@ -16,9 +17,7 @@ class HostsSide(QWidget):
     def __init__(self, theme: Theme, model: HostListModel) -> None:
         super().__init__()
         self._model = model
-        self.list = QListView(uniformItemSizes=True)
-        self.list.setObjectName("hostList")
-        self.list.setAccessibleName("Hosts")
+        self.list = named(QListView(uniformItemSizes=True), "Hosts", name="hostList")
         self.list.setModel(model)
         self._cells = HostDelegate(theme, self.list)
         self.list.setItemDelegate(self._cells)

@@ -22,6 +22,7 @@ from ui.widgets.delegates import TextDelegate
 from ui.widgets.guarded import Guarded
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
@@ -98,9 +99,8 @@ class ToolsSheet(QWidget):
         self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.headline = PlainLabel(wrap=True, look="faint")
-        self.search = IconField(theme)
+        self.search = named(IconField(theme), "Search the list")
         self.search.setPlaceholderText("Search names, states and reasons")
-        self.search.setAccessibleName("Search the list")
         self.model = ToolTable(self)
         self.shown = _Order(self)
         self.shown.setSourceModel(self.model)
@@ -164,9 +164,7 @@ class ToolsSheet(QWidget):
             save_report(self._services, [self._size], self)
 
     def _make_view(self, theme: Theme) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("hostTools")
-        view.setAccessibleName("Tools that the model gets")
+        view = named(QTreeView(), "Tools that the model gets", name="hostTools")
         view.setModel(self.shown)
         as_rows(view, theme, self.model.columns, delegate=TextDelegate)
         view.setSortingEnabled(True)

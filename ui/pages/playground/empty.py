@@ -35,8 +35,7 @@ class PlaygroundEmpty(QWidget):
         self.catalog = push_button("Open the catalog", look="primary")
         self.lacking = PlainLabel(wrap=True, look="faint", name="lackingRequests")
         self.lacking.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.write = push_button("Have requests written…")
-        self.write.setObjectName("writeRequests")
+        self.write = push_button("Have requests written…", name="writeRequests")
         middle = Qt.AlignmentFlag.AlignHCenter
         for widget in (self._icon, self._title, self._hint):
             widget.setAlignment(middle)

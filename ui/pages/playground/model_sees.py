@@ -14,6 +14,7 @@ from ui.shell.host_names import MODE_NAMES
 from ui.widgets.boxes import STYLE, hbox, vbox
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 LIST, SEARCH, HOOK = range(3)
@@ -40,12 +41,9 @@ class ModelSees(QFrame):
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
         title = PlainLabel("What the model sees")
         theme.dress(title, 2, QFont.Weight.DemiBold)
-        self.host = ElidedChoice(0)
-        self.host.setObjectName("modelSeesHost")
-        self.host.setAccessibleName("Host")
+        self.host = named(ElidedChoice(0), "Host", name="modelSeesHost")
         self.host.activated.connect(lambda _row: self.host_chosen.emit(self.host_id))
-        self.part = QTabBar(expanding=False)
-        self.part.setAccessibleName("Part")
+        self.part = named(QTabBar(expanding=False), "Part")
         self.part.addTab("List of tools")
         self.part.addTab("Answer to this search")
         self.part.addTab("Prompt hook")

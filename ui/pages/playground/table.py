@@ -12,6 +12,7 @@ from ui.shell.answer import Answer
 from ui.widgets.boxes import vbox
 from ui.widgets.delegates import LeanDelegate
 from ui.widgets.icon_field import IconField
+from ui.widgets.named import named
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
@@ -64,9 +65,7 @@ class CandidateTable(QWidget):
         self._theme = theme
         self.model = CandidateModel(self)
         self._question = ("", "")  # query and engine of the answer in view
-        self.filter = IconField(theme)
-        self.filter.setObjectName("whyNot")
-        self.filter.setAccessibleName("Why is a tool not here?")
+        self.filter = named(IconField(theme), "Why is a tool not here?", name="whyNot")
         self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
         self.filter.textChanged.connect(self._find)
         self.view = self._make_view(theme)
@@ -132,9 +131,7 @@ class CandidateTable(QWidget):
         self.chosen.emit(self.current)
 
     def _make_view(self, theme: Theme) -> CandidateView:
-        view = CandidateView(theme, self.model)
-        view.setObjectName("candidates")
-        view.setAccessibleName("Candidates")
+        view = named(CandidateView(theme, self.model), "Candidates", name="candidates")
         as_rows(view, theme, self.model.columns, delegate=LeanDelegate)
         view.header().setMinimumSectionSize(36)
         view.setAllColumnsShowFocus(True)

@@ -19,6 +19,7 @@ from ui.widgets.elided import ElidedChoice
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.rows import as_rows
 
@@ -124,16 +125,13 @@ class CompareTab(QWidget):
             self.view.setCurrentIndex(self.table.index(0, 0))
 
     def _chip(self, kind: str) -> QPushButton:
-        chip = push_button(kind, look="chip")
+        chip = push_button(kind, look="chip", label=f"Show only: {kind}")
         chip.setCheckable(True)
-        chip.setAccessibleName(f"Show only: {kind}")
         chip.toggled.connect(lambda _on: self._filter())
         return chip
 
     def _make_view(self, services: Services) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("compareRuns")
-        view.setAccessibleName("Queries of both runs")
+        view = named(QTreeView(), "Queries of both runs", name="compareRuns")
         view.setModel(self.table)
         as_rows(view, services.theme, self.table.columns, delegate=TextDelegate)
         return view

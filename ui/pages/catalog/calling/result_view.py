@@ -16,6 +16,7 @@ from ui.look.text import visible
 from ui.look.theme import GAP, Theme
 from ui.widgets.boxes import STYLE, boxed, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 
 if TYPE_CHECKING:
     from app.registry.calling import CallResult
@@ -39,8 +40,7 @@ class ResultView(QTabWidget):
         self._pictures = QWidget()
         self._column = QVBoxLayout(self._pictures)
         self._column.setSpacing(GAP)
-        self._area = QScrollArea(widgetResizable=True)
-        self._area.setAccessibleName("Pictures")
+        self._area = named(QScrollArea(widgetResizable=True), "Pictures")
         self._area.setWidget(self._pictures)
         self._area.hide()
         self.pictures: list[QLabel] = []
@@ -101,8 +101,7 @@ class ResultView(QTabWidget):
         self._area.setVisible(bool(self.pictures))
 
     def _make_text(self, name: str) -> QPlainTextEdit:
-        view = QPlainTextEdit(self, readOnly=True, tabChangesFocus=True)
-        view.setAccessibleName(name)
+        view = named(QPlainTextEdit(self, readOnly=True, tabChangesFocus=True), name)
         view.hide()
         self._theme.dress_fixed(view)
         return view

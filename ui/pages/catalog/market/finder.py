@@ -34,6 +34,7 @@ from ui.widgets.delegates import RowDelegate
 from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _KINDS = (
@@ -68,11 +69,10 @@ class FindServersDialog(Dialog):
         room = self.screen().availableGeometry()
         self.resize(min(services.theme.scaled(1040), room.width() * 9 // 10),
                     min(services.theme.scaled(640), room.height() * 9 // 10))  # fmt: skip
-        self.query = QLineEdit(query)
+        self.query = named(QLineEdit(query), "What should a tool do?")
         self.query.setPlaceholderText(
             "What should a tool do? For instance: extract the text of a PDF"
         )
-        self.query.setAccessibleName("What should a tool do?")
         self.query.setClearButtonEnabled(True)
         self.list = self._make_list()
         self.details = DetailsPanel(services.theme)
@@ -93,13 +93,12 @@ class FindServersDialog(Dialog):
     # ---- parts
 
     def _make_list(self) -> QTreeWidget:
-        tree = QTreeWidget(columnCount=len(_COLUMNS))
+        tree = named(QTreeWidget(columnCount=len(_COLUMNS)), "Listed servers")
         tree.setHeaderLabels(_COLUMNS)
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)
         tree.setItemDelegate(RowDelegate(self._services.theme, ROW, tree))
         tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        tree.setAccessibleName("Listed servers")
         header = tree.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
@@ -116,8 +115,7 @@ class FindServersDialog(Dialog):
         self.starts_here = QCheckBox("&Runs with what is installed here")
         self.no_secrets = QCheckBox("Needs no &secret")
         self.licence = QCheckBox("&Licence stated")
-        self.recent = QCheckBox("&Updated this year")
-        self.recent.setToolTip("Within the last twelve months")
+        self.recent = named(QCheckBox("&Updated this year"), tip="Within the last twelve months")
         flow = Flow(spacing=MARGIN)
         for widget in (
             self.kind, self.most, self.starts_here, self.no_secrets, self.licence, self.recent,

@@ -18,6 +18,7 @@ from ui.look.text import plain_tip
 from ui.look.theme import GAP, Theme
 from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _Editor = QLineEdit | QComboBox | QCheckBox | QPlainTextEdit
@@ -41,14 +42,12 @@ class InputForm(QWidget):
             self._form.removeRow(0)
         self.editors = {}
         for field in choice.fields if choice and not choice.problem else ():
-            editor = self._editor(field)
+            editor = named(self._editor(field), field.key, tip=plain_tip(field.input.description))
             self.editors[field.key] = editor
             label = PlainLabel(f"{field.key} *" if field.wanted else field.key)
             label.setToolTip(plain_tip(field.input.description))
             label.setBuddy(editor)
-            editor.setAccessibleName(field.key)
             editor.setAccessibleDescription(field.input.description)
-            editor.setToolTip(plain_tip(field.input.description))
             self._form.addRow(label, self._with_chooser(field, editor))
 
     @property

@@ -21,6 +21,7 @@ from ui.shell.tasks import Job
 from ui.widgets.boxes import STRETCH, STYLE, boxed, hbox, scrolled, vbox
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _FILTER = "Stacks (*.stack *.json);;All files (*)"
@@ -52,12 +53,10 @@ class StackDialog(FormDialog):
         self._services = services
         self._stack: Stack | None = None
         self._keys: dict[str, tuple[str, str]] = {}  # key in the form -> server, key
-        self.place = QLineEdit(placeholderText="File or link")
-        self.place.setAccessibleName("File or link")
+        self.place = named(QLineEdit(placeholderText="File or link"), "File or link")
         self.choose = push_button("Choose a file…", self._choose)
         self.text = PlainLabel(_FIRST, wrap=True)
-        self.name = QLineEdit()
-        self.name.setAccessibleName("Name of the profile")
+        self.name = named(QLineEdit(), "Name of the profile")
         self.form = InputForm(services.theme)
         self._lay_out()
         self.place.textChanged.connect(self._forget)
