@@ -112,7 +112,7 @@ class MarketIndex:
     """Searches one store; the vectors are read at the first search and when they have changed."""
 
     def __init__(self, db: apsw.Connection, encoder: "Encoding | None") -> None:
-        self._db = db
+        self.db = db
         self.encoder = encoder
         self._seen: tuple[int, int] = (-1, -1)
         self._mark: tuple[int, ...] = ()
@@ -121,9 +121,9 @@ class MarketIndex:
 
     def find(self, query: str, limit: int = 20) -> MarketMatches:
         """The listed servers that fit best; all of them, newest first, where nothing is asked."""
-        total, tools = market.count(self._db)
+        total, tools = market.count(self.db)
         if not query.strip():
-            rows = market.by_ids(self._db, ids := market.newest_ids(self._db, limit))
+            rows = market.by_ids(self.db, ids := market.newest_ids(self.db, limit))
             hits = tuple(self._hit(rows[id_], 0.0, None, ()) for id_ in ids)
             return MarketMatches(hits, words_only=True, servers=total, documents=total + tools)
         scores, cosines = self.documents(query)
@@ -134,7 +134,7 @@ class MarketIndex:
     def documents(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
         """Scores of the documents that fit, best first, and cosines of all that were scored."""
         terms = distinct(content_words(query))
-        words = market.word_scores(self._db, terms, POOL)
+        words = market.word_scores(self.db, terms, POOL)
         meaning = self._meaning(query, words)
         candidates = [
             id_ for id_ in {*words, *meaning} if id_ in words or meaning.get(id_, 0.0) >= LEAST
@@ -169,14 +169,14 @@ class MarketIndex:
 
     def _load(self, model: str) -> None:
         """Read the vectors where others are stored than those in memory."""
-        seen = (data_version(self._db), self._db.total_changes())
+        seen = (data_version(self.db), self.db.total_changes())
         if seen == self._seen:
             return
-        mark = market.vector_mark(self._db, model)
+        mark = market.vector_mark(self.db, model)
         if mark != self._mark:
             import numpy as np
 
-            rows = list(market.vectors(self._db, model))
+            rows = list(market.vectors(self.db, model))
             self._documents = np.array([id_ for id_, _ in rows], dtype=np.int64)
             use_one_thread()  # the products wait for memory
             joined = np.frombuffer(b"".join(data for _, data in rows), dtype=np.int8)
@@ -188,15 +188,15 @@ class MarketIndex:
         self, scores: Mapping[int, float], cosines: Mapping[int, float], limit: int
     ) -> tuple[ServerHit, ...]:
         """Documents gathered by package: the same package from two sources is one hit."""
-        tools = market.tools_by_id(self._db, [-id_ for id_ in scores if id_ < 0])
-        rows = market.by_ids(self._db, [id_ for id_ in scores if id_ > 0])
+        tools = market.tools_by_id(self.db, [-id_ for id_ in scores if id_ < 0])
+        rows = market.by_ids(self.db, [id_ for id_ in scores if id_ > 0])
         by_package: dict[str, list[int]] = {}
         for id_ in scores:
             package = rows[id_].package if id_ > 0 else tools[-id_][0]
             if package in by_package or len(by_package) < limit:
                 by_package.setdefault(package, []).append(id_)
-        listed = market.ids_of_packages(self._db, by_package)
-        rows |= market.by_ids(self._db, {id_ for ids in listed.values() for id_ in ids} - set(rows))
+        listed = market.ids_of_packages(self.db, by_package)
+        rows |= market.by_ids(self.db, {id_ for ids in listed.values() for id_ in ids} - set(rows))
         hits = []
         for package, ids in by_package.items():
             server = _preferred([rows[id_] for id_ in listed[package]])
@@ -214,8 +214,22 @@ class MarketIndex:
         cosine: float | None,
         tools: tuple[ToolHit, ...],
     ) -> ServerHit:
-        known = market.tool_count(self._db, server.package)
+        known = market.tool_count(self.db, server.package)
         return ServerHit(server, score, cosine, tools, known)
+
+
+class MarketSearches:
+    """The index of what is searched now: another store or encoder gets another one."""
+
+    def __init__(self) -> None:
+        self._index: MarketIndex | None = None
+
+    def over(self, db: apsw.Connection, encoder: "Encoding | None") -> MarketIndex:
+        """The index of this store and encoder, its vectors kept from one search to the next."""
+        index = self._index
+        if index is None or (index.db, index.encoder) != (db, encoder):
+            self._index = index = MarketIndex(db, encoder)
+        return index
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import claude_program
 import psutil
 import pytest
 import raw_host
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.core.settings import Settings
 from app.gateway.backend.client import request
@@ -196,6 +196,32 @@ def test_a_backend_that_does_not_answer_is_named_and_other_models_are_offered(
         backend.resume()
     assert dialog.way.itemText(1) == "An OpenAI-compatible endpoint"
     assert "Toolcrib's backend does not answer" in window.catalog.messages.text
+
+
+def test_a_backend_that_does_not_answer_is_waited_for_in_view_and_can_be_left(
+    fill, open_window, qtbot, log, ctx, connected_host
+):
+    fill()
+    connected_host(three_words_each)
+    window = open_window()
+    settled(window, qtbot)
+    backend = psutil.Process(request(Place(str(ctx.paths.home)), STATUS)["pid"])
+    messages = window.catalog.messages
+    backend.suspend()
+    try:
+        window.catalog.write_requests()
+        qtbot.waitUntil(lambda: "Looking for a connected host" in messages.text, timeout=60_000)
+        cancel = next(b for b in messages.findChildren(QPushButton) if b.text() == "Cancel")
+        cancel.click()
+        assert messages.text == ""
+    finally:
+        backend.resume()
+    settled(window, qtbot)
+    assert not window.catalog.findChildren(RequestOffer)
+    window.catalog.write_requests()  # and again, now that it answers
+    settled(window, qtbot)
+    assert messages.text == ""
+    window.catalog.findChildren(RequestOffer)[-1].reject()
 
 
 def test_a_host_that_leaves_writes_nothing_and_another_model_can_be_chosen(

@@ -25,8 +25,8 @@ class Page(QWidget):
     result = Signal(str)
     badge = Signal(str, str)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, services: Services) -> None:
+        super().__init__()
         self.services = services
         self.messages = MessageBar(services.theme, self)
         self.body = vbox(self.messages, inside=self, margins=MARGIN, gap=MARGIN)

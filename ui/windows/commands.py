@@ -63,7 +63,13 @@ class Commands(QObject):
     def _make_menus(self) -> None:
         window, do, bar = self._window, self._actions, self._window.menuBar()
         file = bar.addMenu("&File")
-        self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
+        self._add(
+            file,
+            "&Open config…",
+            lambda: do.catalog().open_config(),
+            "Ctrl+O",
+            "folder-open-outline",
+        )
         self._add(file, "Open &project…", lambda: do.catalog().open_project(), "Ctrl+Shift+O")
         self._add(file, "&Add server…", lambda: do.catalog().add_server(), "Ctrl+N", "plus")
         self._add(file, "&Find servers…", lambda: do.catalog().find_listed(), "Ctrl+Shift+N")
@@ -128,7 +134,12 @@ class Commands(QObject):
             tools, "&Read tools…", lambda: do.catalog().read_selected(), icon="refresh"
         )
         self._add(tools, "Read &all tools…", lambda: do.catalog().read_tools(), "Shift+F5")
-        self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
+        self._add(
+            tools,
+            "&Sign in to a server…",
+            lambda: do.catalog().sign_in_to_one(),
+            icon="key-outline",
+        )
         self._add(tools, "&Call the selected tool…", lambda: do.catalog().call_tool())
         self._add(tools, "&Export to hosts…", lambda: do.open_page("hosts"), "Ctrl+E")
         self._add(tools, "Open &log", lambda: show_log(window, self._services), icon="console-line")
@@ -231,16 +242,10 @@ class Commands(QObject):
         self.export.clicked.connect(lambda: do.open_page("hosts"))
         self._window.addToolBar(self.bar)
 
-    def _open_config(self) -> None:
-        self._actions.catalog().open_config()
-
     def _export_report(self) -> None:
         from ui.shell.save_report import save_report  # as all of export, not needed at the start
 
         save_report(self._services, self._services.hosts.sizes, self._window)
-
-    def _sign_in(self) -> None:
-        self._actions.catalog().sign_in_to_one()
 
     def _recolor(self) -> None:
         icons = self._services.theme.icons

@@ -44,7 +44,7 @@ class PairRows(QWidget):
         value.setEchoMode(QLineEdit.EchoMode.Password)
         show.setCheckable(True)
         show.setAutoDefault(False)  # Enter in a field must never show a value
-        show.setIcon(self._theme.icons.icon("eye-outline"))
+        self._theme.put_icon(show, "eye-outline")
         show.setToolTip("Show the value")
         show.setAccessibleName("Show the value")
         show.toggled.connect(lambda on: value.setEchoMode(_echo(on)))

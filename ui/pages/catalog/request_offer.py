@@ -31,6 +31,7 @@ from ui.widgets.named import named
 _ENDPOINT = "An OpenAI-compatible endpoint"
 _SAMPLING = "sampling"
 _OLLAMA = "http://127.0.0.1:11434/v1"
+_LOOKING = "Looking for a connected host whose model can write them…"
 _LATER = "Also for servers that are read &later, without asking again"
 
 
@@ -146,6 +147,7 @@ class RequestWriting(QObject):
         self._services = services
         self._messages = messages
         self._job: Job | None = None
+        self._look: Job | None = None  # for a connected host
 
     def offer(self) -> None:
         """Ask for a model for the tools that have no request."""
@@ -175,23 +177,37 @@ class RequestWriting(QObject):
             self._services.show_status("Every tool has requests.")
             return
         backend = Place(str(self._services.ctx.paths.home))
-
-        def failed(error: ToolcribError) -> None:
-            self._messages.error(error)
-            self._open(lacks, None)
-
-        self._services.tasks.wait(
+        self._stop_looking()  # pressed again while the backend was asked
+        self._messages.show_message(INFO, _LOOKING, ("Cancel", self._stop_looking))
+        self._look = look = self._services.tasks.wait(
             lambda _job: find_host_model(backend),
-            lambda host: self._open(lacks, host),
-            failed=failed,
+            lambda host: self._on_looked(look, lacks, host),
+            failed=lambda error: self._on_looked(look, lacks, None, error),
             owner=self,
         )
+
+    def _stop_looking(self) -> None:
+        if self._look is not None:
+            self._look = None
+            self._messages.clear()
+
+    def _on_looked(
+        self,
+        look: Job,
+        lacks: MissingRequests,
+        host: HostModel | None,
+        error: ToolcribError | None = None,
+    ) -> None:
+        if self._look is not look:
+            return
+        self._stop_looking()
+        if error is not None:
+            self._messages.error(error)
+        self._open(lacks, host)
 
     def _open(self, lacks: MissingRequests, host: HostModel | None) -> None:
         parent = self.parent()
         assert isinstance(parent, QWidget)
-        if any(one.isVisible() for one in parent.findChildren(RequestOffer)):
-            return  # pressed again while the backend was asked
         dialog = RequestOffer(self._services, lacks, host, parent)
         dialog.agreed.connect(lambda choice: self._agreed(choice, lacks.tools))
         dialog.open()

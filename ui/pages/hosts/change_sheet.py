@@ -30,8 +30,8 @@ class ChangeSheet(QWidget):
     closed = Signal()
     write_wanted = Signal(object)
 
-    def __init__(self, theme: Theme, home: Path, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, home: Path, name: str) -> None:
+        super().__init__()
         self._home = home
         self._plan: Plan | None = None
         self.title = PlainLabel()

@@ -1,7 +1,7 @@
 """Switches of what Toolcrib adds to a host's prompts: suggested tools, words on the menu."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame
 
 from app.hooks.files import reads
 from app.hooks.rules import RulesStatus
@@ -23,8 +23,8 @@ class SwitchCard(QFrame):
 
     change_wanted = Signal(bool)
 
-    def __init__(self, theme: Theme, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__()
         self.setProperty("card", True)
         self._theme = theme
         self._installed = False

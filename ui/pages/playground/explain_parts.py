@@ -1,6 +1,6 @@
 """Rows of the explain card: a gate with its value, a score part with its bar."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -29,8 +29,7 @@ class GateRow(QWidget):
     def show_gate(self, line: GateLine) -> None:
         """Show a gate; the sign, the weight and the words all say whether it failed."""
         name, role = _ICONS.get(line.state, _OTHER)
-        size = self._theme.scaled(_ICON)
-        self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(size, size)))
+        self._theme.put_icon(self._icon, name, role)
         weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
         self._theme.dress(self._title, weight=weight)
         self._title.setText(line.title)

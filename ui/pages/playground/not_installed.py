@@ -5,8 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.core.context import Db
-from app.market.index import MarketIndex
+from app.market.index import MarketSearches
 from app.market.suggestion import MOST, Installable, installable
 from app.ranking.dense import Encoding
 from ui.look.theme import GAP
@@ -35,9 +34,7 @@ class NotInstalled(QWidget):
         super().__init__()
         self._services, self._encoder = services, encoder
         self._query: tuple[str, bool] = ("", False)
-        # of the store thread: the index holds the lists' vectors
-        self._index: MarketIndex | None = None
-        self._searched: tuple[Db, Encoding | None] | None = None
+        self._searches = MarketSearches()  # of the store thread: it holds the lists' vectors
         self.none_fits = PlainLabel(NONE_FITS)
         self.badges = [Badge(services.theme, BADGE) for _ in range(MOST)]
         self.names = [ElidedLabel() for _ in range(MOST)]
@@ -63,12 +60,9 @@ class NotInstalled(QWidget):
         elif self._query != (query, encoder is not None):
             self._query = (query, encoder is not None)
             self._show(())
-            self._services.tasks.latest(self, lambda db: self._find(db, encoder, query), self._show)
-
-    def _find(self, db: Db, encoder: Encoding | None, query: str) -> tuple[Installable, ...]:
-        if self._index is None or self._searched != (db, encoder):
-            self._index, self._searched = MarketIndex(db, encoder), (db, encoder)
-        return installable(self._index, query)
+            self._services.tasks.latest(
+                self, lambda db: installable(self._searches.over(db, encoder), query), self._show
+            )
 
     def _show(self, servers: tuple[Installable, ...]) -> None:
         catalog = self._services.live.catalog

@@ -52,14 +52,11 @@ class CallDialog(Dialog):
     ) -> None:
         from app.registry.calling import CallSession  # not needed for the window's start
 
-        super().__init__(parent)
+        super().__init__(parent, title=f"Call {tool.tool.name}", name="callDialog")
         self._services, self._tool, self._history = services, tool, history
         self._server: CallSession = CallSession(services.ctx, tool.tool.server_id)
         self._job: Job | None = None
         self._agreed = _annotated(tool, "readOnlyHint")
-        self.setObjectName("callDialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"Call {tool.tool.name}")
         self.form = ArgumentForm(services.theme, tool.tool.input_schema)
         self.result_view = ResultView(services.theme)
         self.state = ElidedLabel("Nothing was called yet.", name="callState")
@@ -68,8 +65,7 @@ class CallDialog(Dialog):
         self.earlier = Choice()
         self.earlier.setAccessibleName(_LATER)
         self.earlier.activated.connect(self._on_earlier)
-        self.call = push_button("&Call", self._press)
-        self.call.setProperty("primary", True)
+        self.call = push_button("&Call", self._press, look="primary")
         self.call.setToolTip("Enter, or Ctrl+Enter in a text of several lines")
         self.cancel = push_button("&Stop", self._stop)
         self.cancel.setEnabled(False)

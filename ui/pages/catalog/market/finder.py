@@ -157,13 +157,16 @@ class FindServersDialog(Dialog):
 
     def search(self) -> None:
         """Search for what is typed."""
+        self._search("")
+
+    def _search(self, news: str) -> None:
         wanted = self.wanted
         self._services.tasks.latest(
-            "market", lambda db: self._finder.search(db, wanted), self._show_answer,
-            self._show_error, owner=self,
+            "market", lambda db: self._finder.search(db, wanted),
+            lambda answer: self._show_answer(answer, news), self._show_error, owner=self,
         )  # fmt: skip
 
-    def _show_answer(self, answer: Answer) -> None:
+    def _show_answer(self, answer: Answer, news: str) -> None:
         self.list.clear()
         for row in answer.rows:
             tools = f"{row.tools:,}" if row.tools else ""
@@ -181,7 +184,7 @@ class FindServersDialog(Dialog):
             self.list.setCurrentItem(first)
         if self._sync is None and self._preparing is None:
             words = " Searched by words only." if answer.words_only and self.query.text() else ""
-            self._say(f"{answer.servers:,} servers searched.{words}")
+            self._say(news or f"{answer.servers:,} servers searched.{words}")
 
     def _show_error(self, error: ToolcribError) -> None:
         self.list.clear()
@@ -233,7 +236,7 @@ class FindServersDialog(Dialog):
     def _fetch_ended(self, text: str) -> None:
         self._sync = None
         self.fetch.setText(_FETCH)
-        self.search()
+        self._search(text)  # whose answer leaves these words
         self._say(text)
 
     def _show_left(self, done: int) -> None:

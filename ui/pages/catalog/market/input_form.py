@@ -102,7 +102,7 @@ class InputForm(QWidget):
             return editor
         row = QWidget()
         button = push_button("", lambda: self._choose(editor), tip="Choose a folder or type a path")
-        button.setIcon(self._theme.icons.icon("folder-open-outline"))
+        self._theme.put_icon(button, "folder-open-outline")
         button.setAccessibleName(f"Choose {field.key}")
         hbox((editor, 1), button, inside=row)
         return row

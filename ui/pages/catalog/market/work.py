@@ -11,7 +11,7 @@ from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.encoder.weights import ready_model
 from app.market.details import Details, details
-from app.market.index import MarketIndex, ServerHit, listed_of, prepare
+from app.market.index import MarketSearches, ServerHit, listed_of, prepare
 from app.market.launch import Choice, best, can_be_added, choices, launch_of, runtimes
 from app.market.records import entry_of
 from app.market.seed import take_seed
@@ -70,16 +70,13 @@ class Finder:
 
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
-        self._index: MarketIndex | None = None
-        self._searched: tuple[Db, Encoder | None] | None = None
+        self._searches = MarketSearches()
         self.encoder: Encoder | None = None
 
     def search(self, db: Db, wanted: Wanted) -> Answer:
         """The servers that fit, best first; those updated last where nothing is typed."""
         take_seed(db, self._ctx.clock)
-        if self._index is None or self._searched != (db, self.encoder):
-            self._index, self._searched = MarketIndex(db, self.encoder), (db, self.encoder)
-        result = self._index.find(wanted.query, _MOST)
+        result = self._searches.over(db, self.encoder).find(wanted.query, _MOST)
         trusted = {one.id for one in market.sources(db) if trusts_private(db, one)}
         rows = (
             _row(db, hit, private=private)
