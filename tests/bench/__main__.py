@@ -84,7 +84,7 @@ def make_parser() -> argparse.ArgumentParser:
     raw.add_argument("--half", choices=("open", "kept"), default="open")
     which = raw.add_mutually_exclusive_group()
     which.add_argument("--long", action="store_true", help="long prompts instead")
-    which.add_argument("--set", dest="number", type=int, choices=(1, 2), default=1)
+    which.add_argument("--set", dest="number", type=int, choices=(1, 2, 3), default=1)
     raw.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     raw.set_defaults(run=run_raw)
     surfaces = kinds.add_parser(

@@ -38,7 +38,7 @@ _NOTES = (
     "The index of set 1's servers holds names and descriptions only: no parameters. The pack knows"
     " set 1's tools and none of set 2's. For those a model wrote requests as a user's own does"
     " (toolcrib requests write): from the prompt of app/ranking/rewrite.py alone, by a writer who"
-    " had seen no query.",
+    " had seen no query. Set 3 is over the servers of both, with both's requests (pack).",
 )
 _READ_TWICE = (
     "The second reading of this half. The first, before steps were told by their form, questions"
@@ -63,13 +63,14 @@ def run(
     """Every kind of query of a set's half, cold and with requests for a half of the tools; or
     `long` prompts."""
     tools = raw_tools(data, number)
-    texts = pack_requests(tools) if number == 1 else model_requests()
+    texts = {} if number == 2 else pack_requests(tools)
+    texts |= {} if number == 1 else model_requests()
     lucky = {tool: written for tool, written in texts.items() if _is_lucky(tool)}
     queries = long_prompts(half) if long else raw_queries(half, number)
     cached = CachedEncoder(encoder, cache)
     rows: list[tuple[Cell, ...]] = []
     try:
-        full = "pack" if number == 1 else "model"
+        full = "model" if number == 2 else "pack"
         for way, used in {"cold": {}, "half": lucky, full: texts}.items():
             rows += _way(way, used, tools, queries, cached)
             if long:
@@ -88,7 +89,8 @@ def run(
 
 def raw_tools(data: Path, number: int) -> tuple[SetTool, ...]:
     """The tools of a set's servers; those of the first are in the registry."""
-    return raw_servers(read_registry(data / FILE)) if number == 1 else listed_tools()
+    first = () if number == 2 else raw_servers(read_registry(data / FILE))
+    return (*first, *(() if number == 1 else listed_tools()))
 
 
 def _is_lucky(tool: str) -> bool:

@@ -10,7 +10,11 @@ from tests.bench.data.long_prompts import PLACES, long_prompts
 from tests.bench.data.raw import HALVES, KINDS, SETS, listed_tools, model_requests, raw_queries
 from tests.bench.requests import pack_requests
 
-COUNTS = {1: {"none": 40}, 2: {"none": 20}}
+COUNTS = {
+    1: dict.fromkeys(KINDS, 50) | {"none": 40},
+    2: dict.fromkeys(KINDS, 50) | {"none": 20},
+    3: {"other": 102, "none": 18},
+}
 
 
 @pytest.mark.parametrize("number", SETS)
@@ -18,9 +22,11 @@ def test_halves_are_apart_and_hold_every_kind(number: int) -> None:
     halves = {half: raw_queries(half, number) for half in HALVES}
     texts = [query.query for queries in halves.values() for query in queries]
     counts = Counter(query.kind for queries in halves.values() for query in queries)
-    assert counts == dict.fromkeys(KINDS, 50) | COUNTS[number]
+    assert counts == COUNTS[number]
     assert len(texts) == len(set(texts)) == sum(counts.values())
-    assert all({query.kind for query in queries} == set(KINDS) for queries in halves.values())
+    assert all(
+        {query.kind for query in queries} == set(COUNTS[number]) for queries in halves.values()
+    )
 
 
 def test_gold_is_of_the_bed_s_servers() -> None:
@@ -61,3 +67,14 @@ def test_second_set_s_servers_name_their_package_and_licence() -> None:
     assert {name: server["tools"] for name, server in servers.items()} == counts
     assert all(server["licence"] in ("MIT", "Apache-2.0") for server in servers.values())
     assert all(server["package"] and server["version"] for server in servers.values())
+
+
+def test_third_set_has_twenty_queries_a_language() -> None:
+    queries = [query for half in HALVES for query in raw_queries(half, 3)]
+    counts = Counter(query.language for query in queries)
+    assert counts == dict.fromkeys(("it", "ru", "ko", "nl", "pl", "tr"), 20)
+    servers = {tool.server for tool in listed_tools()}
+    assert {
+        query.gold.tools[0].partition("/")[0] in servers for query in queries if query.gold.tools
+    } == {True, False}
+    assert all(bool(query.gold.tools) == (query.kind != "none") for query in queries)
