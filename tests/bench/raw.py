@@ -38,7 +38,9 @@ _NOTES = (
     "The index of set 1's servers holds names and descriptions only: no parameters. The pack knows"
     " set 1's tools and none of set 2's. For those a model wrote requests as a user's own does"
     " (toolcrib requests write): from the prompt of app/ranking/rewrite.py alone, by a writer who"
-    " had seen no query. Set 3 is over the servers of both, with both's requests (pack).",
+    " had seen no query. Set 3 is over the servers of both, with both's requests (pack);"
+    " its queries were written before the glosses, by their writer, so words agree more than"
+    " a stranger's.",
 )
 _READ_TWICE = (
     "The second reading of this half. The first, before steps were told by their form, questions"

@@ -1,13 +1,13 @@
 """Queries in other languages, word by word in English: what the tools' texts are written in.
 
 `resources/languages/words.psv` has the words that requests for tools are made of (the most frequent
-ones of the request pack) in German, Spanish, French, Portuguese, Chinese and Japanese. A word that
-is not in it stays as it is: names, code and borrowed words are the same everywhere.
+ones of the request pack) in the languages of language.GLOSSED. A word that is not in it stays as it
+is: names, code and borrowed words are the same everywhere.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +16,7 @@ from app.ranking.query.language import (
     ENGLISH,
     GLOSSED,
     HAN,
+    HANGUL,
     KANA,
     is_latin,
     language_of,
@@ -24,27 +25,43 @@ from app.ranking.query.language import (
 from app.ranking.text import LONGEST_QUERY
 
 _IDEOGRAPHIC = frozenset(("zh", "ja"))
+_BY_SCRIPT = _IDEOGRAPHIC | {"ru", "ko"}
 _WORD = re.compile(r"[^\W_]+")
 _END = re.compile(r"[.!?;,\n。！？；，、]+")
-_ELIDED = re.compile(r"\b(?:[cdjlmnst]|qu|jusqu|lorsqu)['’](?=\w)", re.IGNORECASE)
+_ELIDED = re.compile(
+    r"\b(?:[cdjlmnstv]|qu|jusqu|lorsqu|un|(?:a|da|de|ne|su|que)l?l|cos|dov|com|quant)['’](?=\w)",
+    re.IGNORECASE,
+)
+_CASE = re.compile(r"(?<=\w)['’]\w+")  # of a Turkish name: Ankara'dan
+_HANGUL = re.compile(f"[{HANGUL}]+")
 _CJK = re.compile(f"[{HAN}{KANA}ー々]+")
 _LEAST_STEM = 3
 _STOP = "\0"  # in place of a word that says nothing
 _LEAST_KNOWN = 0.2  # share of words that must be known
 _SURE = 0.6  # share of words that must be known where few signs tell the language
-_LINKS = ("", "s", "n", "en", "es", "e")  # between the parts of a German compound
-# inflections, longest first; what is left must be a stem that the list has, too
-_ENDINGS = {
-    "de": "ungen ung enden ende end ern est sten ten ste ete te en em er es st e n s t",
-    "es": "andolos iendolos arlos erlos irlos amelo ando iendo aciones acion amos emos imos aron"
-    " ieron aria eria aba ada ado ida ido ara era ira adas ados idas idos arme arlo arla erlo irlo"
-    " ame eme alo ala elo ela ale ele asme ar er ir an en as es os a e o s",
-    "fr": "issement ements ement ations ation issez issent eront erait eais ait ant ante ees ee"
-    " ez er ir ent ons is it re es e s x",
-    "pt": "ando endo indo acoes acao amos emos imos aram eram iram aria eria ada ado ida ido adas"
-    " ados idas idos ares oes ens ar er ir am em as es os a e o s",
-}
-_STEMS = {name: tuple(endings.split()) for name, endings in _ENDINGS.items()}
+_LINKS = ("", "s", "n", "en", "es", "e")  # between the parts of a German or Dutch compound
+_COMPOUNDS = frozenset(("de", "nl"))
+# what a German or Dutch verb in front puts at a clause's end: "zet de lamp uit", "lade das hoch"
+_PARTS_TEXT = """
+aan ab af an auf aus bij ein fest herunter hinzu hoch mit op over stil stumm terug toe uit um vor
+weg weiter zu zuruck zusammen
+"""
+_PARTS = frozenset(_PARTS_TEXT.split())
+_MOST_BEFORE = 3  # words of a clause among which its verb is
+# what a Turkish word may have behind it, in any number; dots and dotless letters are one (plain)
+_SUFFIXES = re.compile(
+    r"(?:lar|ler|lari|leri|imiz|umuz|miz|muz|iniz|unuz|niz|nuz|[iu]m|[iu]n|n[iu]n|y?[iu]|s[iu]|n[iu]"
+    r"|y?[ae]|n[ae]|n?[dt][ae]n?|n?d[ae]ki|ki|l[iu]k?|s[iu]z|c[ae]|yl[ae]|l[ae]|m[ae]k?|m|n|[dt][iu]k?"
+    r"|[iu]yor|y?[ae]c[ae][kg]|[iuae]r|m[iu]s|[iu]l|[iu]p|y?[iu]nc[ae]|d[iu]r|[iu]|[ae])+"
+)
+_HARD = str.maketrans("gbdc", "kptc")  # the last letter of a Turkish word before a vowel
+_PARTICLES = re.compile(
+    r"(?:들?(?:을|를|이|가|은|는|의|에|에서|로|으로|와|과|도|만|께|한테|에게|부터|까지|보다|랑|이랑|나|이나|별|용)?"
+    r"|[하해했한할됐된되돼줘주어아여려겨켜기고면서].*|(?:이야|야|인가|인지|있|없|좀).*)"
+)
+_PL = {"c": "kt", "z": "g"}  # consonants before an ending: kolejce is of kolejka
+_LATIN = tuple(language for language in GLOSSED if language not in _BY_SCRIPT)
+_LETTERS = ((("pl",), "ąęłśźżćń"), (("tr",), "ığşİ"))  # that only one of them has
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +83,12 @@ def gloss(query: str, has_word: Callable[[str], bool] = lambda _word: True) -> G
     """
     text = query[:LONGEST_QUERY]
     language = language_of(text)
-    if language in _IDEOGRAPHIC:
+    if language in _BY_SCRIPT:
         made = _words_of(language).read(text)
         return made if made.known >= _LEAST_KNOWN else None
     if not is_latin(text) or (language == ENGLISH and not may_be_foreign(text, has_word)):
+        return None
+    if language == ENGLISH and _is_of_english_words(text):
         return None
     made = _likeliest(text)
     if language in GLOSSED:
@@ -79,9 +98,17 @@ def gloss(query: str, has_word: Callable[[str], bool] = lambda _word: True) -> G
     return made if changed and made.known and made.hits >= _SURE * made.words else None
 
 
+def _is_of_english_words(text: str) -> bool:
+    """True if half of the words are English ones of the list: "delete SQL server"."""
+    typed = _WORD.findall(text.lower())
+    return 2 * sum(word in _english() for word in typed) >= len(typed)
+
+
 def _likeliest(text: str) -> Glossed:
     """A gloss by the language of which most words are known or common."""
-    made = [_words_of(language).read(text) for language in _ENDINGS]
+    letters = set(text.lower())
+    languages = next((own for own, sign in _LETTERS if not letters.isdisjoint(sign)), _LATIN)
+    made = [_words_of(language).read(text) for language in languages]
     return max(made, key=lambda one: (one.hits, one.known))
 
 
@@ -89,15 +116,21 @@ class _Words:
     """One language's words: as they are, by stem, and phrases of several words."""
 
     def __init__(
-        self, language: str, rows: Iterable[tuple[str, str]], stops: Iterable[str]
+        self,
+        language: str,
+        rows: Iterable[tuple[str, str]],
+        stops: Iterable[str],
+        endings: Sequence[str],
     ) -> None:
         self._language = language
+        self._endings = endings  # inflections: what is left must be a stem that the list has, too
         self._exact: dict[str, str] = {}
         self._stems: dict[str, str] = {}
         for english, word in rows:
             key = plain(word)
             self._exact.setdefault(key, english)
-            self._stems.setdefault(next(self._stems_of(key)), english)
+            if endings:
+                self._stems.setdefault(next(self._stems_of(key)), english)
         self._longest = max((len(word) for word in self._exact), default=0)
         self._most = max((word.count(" ") + 1 for word in self._exact), default=1)
         stops = [*COMMON.get(language, "").split(), *stops]
@@ -124,10 +157,20 @@ class _Words:
     def _part(self, part: str) -> Iterator[tuple[str, str]]:
         if self._language in _IDEOGRAPHIC:
             return self._unspaced(part)
-        return self._spaced(_WORD.findall(_ELIDED.sub("", part)))
+        text = _CASE.sub("", part) if self._language == "tr" else _ELIDED.sub("", part)
+        return self._spaced(_WORD.findall(text))
 
-    def _spaced(self, words: list[str]) -> Iterator[tuple[str, str]]:
-        place = 0
+    def _joined(self, words: list[str]) -> list[str]:
+        """The words with a verb's part at the end before the verb: "lamp uitzet"."""
+        part = plain(words[-1]) if len(words) > 1 else ""
+        if self._language in _COMPOUNDS and part in _PARTS:
+            for place, word in enumerate(words[: min(_MOST_BEFORE, len(words) - 1)]):
+                if self._inflected(part + plain(word)):
+                    return [*words[:place], part + word, *words[place + 1 : -1]]
+        return words
+
+    def _spaced(self, typed: list[str]) -> Iterator[tuple[str, str]]:
+        words, place = self._joined(typed), 0
         while place < len(words):
             for length in range(min(self._most, len(words) - place), 1, -1):
                 phrase = self._exact.get(plain(" ".join(words[place : place + length])))
@@ -139,12 +182,15 @@ class _Words:
                 word = words[place]
                 key = plain(word)
                 place += 1
-                yield (_STOP, "") if key in self._stops else (word, self._one(key))
+                if self._language == "ko" and _HANGUL.search(word):
+                    yield from self._hangul(word)
+                else:
+                    yield (_STOP, "") if key in self._stops else (word, self._one(key))
 
     def _one(self, word: str) -> str:
         """One word in English, "" where it is unknown."""
         entry = self._inflected(word)
-        if entry or self._language != "de":
+        if entry or self._language not in _COMPOUNDS:
             return entry
         participle = self._inflected(word[2:]) if word.startswith("ge") else ""
         return participle or self._compound(word)
@@ -173,10 +219,32 @@ class _Words:
 
     def _stems_of(self, word: str) -> Iterator[str]:
         """A word without each ending that it may have, the longest first, then as it is."""
-        for ending in _STEMS.get(self._language, ()):
+        if self._language == "tr":
+            yield from _turkish(word)
+        for ending in self._endings:
             if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
-                yield word[: -len(ending)]
+                stem = word[: -len(ending)]
+                yield stem
+                yield from _sounds(self._language, stem)
         yield word
+
+    def _hangul(self, word: str) -> Iterator[tuple[str, str]]:
+        """A Korean word: known words from its beginning, then particles or an ending."""
+        place = 0
+        while place < len(word):
+            rest = word[place:]
+            for length in range(min(self._longest, len(rest)), 0, -1):
+                entry = self._exact.get(rest[:length])
+                if entry and (length > 1 or _PARTICLES.fullmatch(rest[1:])):
+                    yield entry, entry
+                    place += length
+                    break
+            else:
+                if rest in self._stops or (place and _PARTICLES.fullmatch(rest)):
+                    yield _STOP, ""
+                else:
+                    yield ("" if _HANGUL.fullmatch(rest) else rest), ""
+                return
 
     def _unspaced(self, part: str) -> Iterator[tuple[str, str]]:
         """The longest known word at each place; Latin words stay."""
@@ -215,32 +283,69 @@ class _Words:
         return not any("\u4e00" <= letter <= "\u9fff" for letter in beside)
 
 
+def _turkish(word: str) -> Iterator[str]:
+    """The beginnings of a Turkish word that only suffixes follow, the longest first."""
+    for cut in range(len(word) - 1, 1, -1):
+        if _SUFFIXES.fullmatch(word, cut):
+            stem = word[:cut]
+            yield stem
+            yield stem[:-1] + stem[-1].translate(_HARD)
+
+
+def _sounds(language: str, stem: str) -> Iterator[str]:
+    """A stem as it may be written before other endings."""
+    if language == "nl":
+        if stem[-1] == stem[-2]:
+            yield stem[:-1]  # mappen, map
+        yield f"{stem[:-1]}{stem[-2]}{stem[-1]}"  # talen, taal
+        yield stem[:-1] + {"v": "f", "z": "s"}.get(stem[-1], stem[-1])
+    elif language == "pl":
+        yield from (stem[:-1] + letter for letter in _PL.get(stem[-1], ""))
+    elif language == "ru":
+        if stem.endswith(("ок", "ек")):
+            yield f"{stem[:-2]}к"  # папок, папка
+        elif stem.endswith("к"):
+            yield f"{stem[:-1]}ок"  # списка, список
+
+
 def plain(word: str) -> str:
     """A word in small letters without accents."""
     small = word.lower().replace("ß", "ss").replace("œ", "oe").replace("’", "'")
     if small.isascii() or small[0] >= "\u3040":
         return small
+    small = small.replace("ł", "l").replace("ı", "i")
     marks = unicodedata.normalize("NFD", small)
     return "".join(letter for letter in marks if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=1)
-def _rows() -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Pairs of English and foreign words, by language."""
-    text = _resource("words.psv")
-    pairs: dict[str, list[tuple[str, str]]] = {language: [] for language in GLOSSED}
-    for line in text.splitlines():
-        english, *columns = line.split("|")
-        for language, words in zip(GLOSSED, columns, strict=True):
-            pairs[language] += ((english, word.strip()) for word in words.split(",") if word)
-    return {language: tuple(entry) for language, entry in pairs.items()}
+def _english() -> frozenset[str]:
+    """The English words of the list."""
+    lines = _resource("words.psv").splitlines()
+    return frozenset(line.partition("|")[0] for line in lines)
+
+
+def _rows(language: str) -> Iterator[tuple[str, str]]:
+    """Pairs of English and foreign words."""
+    column = GLOSSED.index(language)
+    for line in _resource("words.psv").splitlines():
+        english, *words = line.split("|")
+        assert len(words) == len(GLOSSED)
+        yield from ((english, word.strip()) for word in words[column].split(",") if word)
 
 
 @lru_cache(maxsize=len(GLOSSED))
 def _words_of(language: str) -> _Words:
     """One language's words, read at its first query."""
-    stops = dict(line.split("|") for line in _resource("stop_words.psv").splitlines())
-    return _Words(language, _rows()[language], stops.get(language, "").split())
+    return _Words(
+        language, _rows(language), _own(language, "stop_words"), _own(language, "endings")
+    )
+
+
+def _own(language: str, kind: str) -> list[str]:
+    """A language's line of a file, as words."""
+    lines = dict(line.split("|") for line in _resource(f"{kind}.psv").splitlines())
+    return lines.get(language, "").split()
 
 
 def _resource(name: str) -> str:

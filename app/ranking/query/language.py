@@ -9,8 +9,9 @@ from collections.abc import Callable
 from app.ranking.text import LONGEST_QUERY, STOP_WORDS
 
 ENGLISH, OTHER = "en", "other"
-GLOSSED = ("de", "es", "fr", "pt", "zh", "ja")  # with a list of words (gloss.py)
-# the commonest words of six languages that are no English words
+# with a list of words (gloss.py), in the order of its columns
+GLOSSED = ("de", "es", "fr", "pt", "zh", "ja", "it", "ru", "ko", "nl", "pl", "tr")
+# the commonest words of languages in Latin letters that are no English words
 COMMON = {
     "de": """
 aber alle als auch auf aus bei bitte das dem den der des dich ein eine einem einen einer eines
@@ -28,24 +29,46 @@ hoy la las lo los mi mis muestra muéstrame más para pero por puedes que qué q
 su todas todos una unos y ya
 """,
     "it": """
-che chi ci come cosa da dal dei della delle di dove e gli ho il le mia mio mostra nel nella non
-per più quali sono su tra tutti
+agli alla alle anche che chi ci come cosa da dal dalla dammi degli dei dell della delle di dopo dove
+e fammi gli hai hanno ho il le mia mie miei mio mostra mostrami nei nel nella nelle non ogni per
+perché più quale quali quanti quanto questa queste questi questo sono su sul sulla tra trova tutti
+tutte una
 """,
     "pt": """
 ao aos como da das dos em esse esta eu fazer isso meu meus minha mostre na nas no não nos o os
 para pela pelo por quais são também um uma você à
 """,
     "nl": """
-aan alle bij dat de deze dit een en ga geef het hoe ik je kun kunt maak met mijn naar niet om
-ons op te toon uit van voor waar wat welke zijn zoek
+aan alle bij dat de deze dit een en ga geef heb heeft het hoe hoeveel ik je jouw kun kunt laat maak
+meer met mij mijn naar niet nog om ons onze op te toon uit van verwijder voeg voor waar waarom wat
+welke wordt zet zijn zoek
+""",
+    "pl": """
+czy daj dla ile jaka jakie jaki jest już które który która mamy mi mnie moich moje moja mój na nie
+oraz po pokaż proszę przez przy się są tego tej ten tym usuń utwórz wszystkie wszystkich z za ze
+znajdź że żeby
+""",
+    "tr": """
+ama bana bir bu bunu değil en gibi göster hangi için ile kaç ne neden nasıl nerede olan olarak
+şu tüm var ve veya yap
 """,
 }
 _EVERY = {language: frozenset(words.split()) for language, words in COMMON.items()}
 _COMMON = frozenset().union(*_EVERY.values()) - STOP_WORDS.union(
-    ("dos", "no", "per", "come", "den", "om", "o", "e", "y", "pour", "ma")
+    (
+        *("dos", "no", "per", "come", "den", "om", "o", "e", "y", "pour", "ma", "chi", "mi", "ten"),
+        *("z", "po", "za", "ne", "var", "bu", "su", "ile", "yap", "meer"),
+    )
 )
-HAN, KANA = "\u3400-\u9fff\uf900-\ufaff", "\u3040-\u30ff"
-_HAN, _KANA = re.compile(f"[{HAN}]"), re.compile(f"[{KANA}]")
+HAN, KANA, HANGUL = "\u3400-\u9fff\uf900-\ufaff", "\u3040-\u30ff", "\uac00-\ud7a3"
+# the first script that a text has tells its language; Ukrainian, Serbian and others have letters
+# of their own beside the Russian ones
+_SCRIPTS = tuple(
+    (re.compile(f"[{letters}]"), language)
+    for letters, language in (
+        (HANGUL, "ko"), (KANA, "ja"), (HAN, "zh"), ("іїєґўјљњћђџѓќѕ", OTHER), ("а-яё", "ru")
+    )
+)  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST = 2  # common words of other languages,
 _ENGLISH = STOP_WORDS.difference(("a", "as", "do", "in", "me", "was", "so", "an", "i", "am"))
@@ -64,13 +87,13 @@ def is_english(query: str) -> bool:
 
 
 def language_of(query: str) -> str:
-    """`en`, one of the known languages (`zh`, `ja` by their script), or `other`."""
+    """`en`, one of the known languages (those in other letters by their script), or `other`."""
     text = query[:LONGEST_QUERY].lower()
     if is_english(text):
         return ENGLISH
     typed = _WORD.findall(text)
     if _is_other_script("".join(typed)):
-        return "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else OTHER
+        return next((language for script, language in _SCRIPTS if script.search(text)), OTHER)
     counts = {language: sum(word in words for word in typed) for language, words in _EVERY.items()}
     return max(counts, key=counts.__getitem__)
 

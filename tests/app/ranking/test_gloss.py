@@ -3,7 +3,7 @@
 import pytest
 
 from app.ranking.query.gloss import _rows, _words_of, gloss
-from app.ranking.query.language import GLOSSED, language_of
+from app.ranking.query.language import ENGLISH, GLOSSED, OTHER, language_of
 from app.ranking.query.reading import read_query
 from app.ranking.router import Router
 from app.ranking.text import content_words
@@ -29,6 +29,14 @@ def nothing(_word):
         ("todavía no están las cámaras en la nube", "es", "camera cloud"),
         ("Pausa todas as campanhas", "pt", "pause campaign"),
         ("开始直播", "zh", "start live"),
+        ("Cancella i vecchi file dalla cartella", "it", "delete old file folder"),
+        ("Удали все старые папки из проекта", "ru", "delete old folder project"),
+        ("프로젝트의 새로운 브랜치를 만들어줘", "ko", "project new branch create"),
+        ("Verwijder de oude mappen uit het project", "nl", "delete old folder project"),
+        ("Zet de melding van gisteren uit", "nl", "turn off issue yesterday"),
+        ("Schalte die Lampe aus", "de", "turn off light"),
+        ("Usuń stare pliki z kolejki", "pl", "delete old file queue"),
+        ("Projedeki açık hataları göster", "tr", "project open error show"),
     ],
 )
 def test_a_query_of_each_language_is_read_in_english(query, language, english):
@@ -48,8 +56,8 @@ def test_a_query_of_each_language_is_read_in_english(query, language, english):
         "SELECT name FROM users",
         "zqx",
         "",
-        "покажи открытые заявки",
-        "geef een lijst van alle bestanden",
+        "покажи відкриті заявки",
+        "delete SQL server",
     ],
 )
 def test_english_and_languages_without_a_list_stay_as_they_are(query):
@@ -67,10 +75,29 @@ def test_names_and_borrowed_words_stay():
 
 def test_every_line_of_the_list_has_every_language():
     for language in GLOSSED:
-        pairs = _rows()[language]
+        pairs = list(_rows(language))
         assert len(pairs) > 1_000
         assert all(english and word for english, word in pairs)
-    assert language_of("列出所有打开的工单") == "zh"
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("列出所有打开的工单", "zh"),
+        ("このページのエラーを見せて", "ja"),
+        ("열려 있는 이슈 목록", "ko"),
+        ("покажи открытые заявки", "ru"),
+        ("покажи відкриті заявки", OTHER),
+        ("pokaż wszystkie zgłoszenia", "pl"),
+        ("bana açık hataları göster", "tr"),
+        ("geef een lijst van alle bestanden", "nl"),
+        ("mostra tutti i file della cartella", "it"),
+        ("deploy the Żabka site in Łódź", ENGLISH),
+        ("ask Paolo della Rovere for the report", ENGLISH),
+    ],
+)
+def test_languages_are_told_apart(query, language):
+    assert language_of(query) == language
 
 
 def test_a_german_query_finds_the_english_tool_and_says_how_it_was_read(make_router):

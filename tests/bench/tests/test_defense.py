@@ -17,17 +17,22 @@ def test_results_are_counted_by_kind(tmp_path: Path) -> None:
         {"id": "rug-pull/002", "mal": passed, "benign": stopped},
     ]
     dev.write_text(json.dumps({"cases": cases}), encoding="utf-8")
-    items = [{"kind": "tool-result", "verdict": passed}]
+    items = [
+        {"kind": "tool-result", "verdict": passed},
+        {"kind": "tool-definition", "verdict": stopped | {"signal": "hid get_x"}},
+        {"kind": "tool-definition", "verdict": stopped | {"signal": "rewrote a tool definition"}},
+    ]
     benign.write_text(json.dumps({"items": items}), encoding="utf-8")
     rows = {
         row["kind"]: list(row.values())[1:]
         for row in run([dev, benign]).as_json()["tables"][0]["rows"]
     }
     assert rows == {
-        "rug-pull": [2, 1, 1],
-        "every attack": [2, 1, 1],
-        "benign: tool-result": [1, 0, None],
-        "every benign item": [1, 0, None],
+        "rug-pull": [2, 1, 1, None],
+        "every attack": [2, 1, 1, None],
+        "benign: tool-definition": [2, 1, None, 1],
+        "benign: tool-result": [1, 0, None, 0],
+        "every benign item": [3, 1, None, 1],
     }
 
 
