@@ -10,13 +10,13 @@ from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
-from app.core.safe_write import private_folder
 from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.overview import host_of
 from app.gateway.backend.rendezvous import OFF_FILE, STATUS, STOP, STOP_SERVER, Place, supported
 from app.gateway.sharing import CHOICES
 from app.gateway.stored_sharing import choose_sharing, every_sharing
+from store.files import private_folder
 from store.typed import Json
 
 _STOP_SECONDS = 10.0

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from app.core.safe_write import private_folder
 from app.core.scrubber import HIDDEN, Scrubber
+from store.files import private_folder
 
 _LIKELY = re.compile(
     r"(?i)\b(?:gh[pousr]_|github_pat_|glpat[-_]|xox[abprs]-|sk-|ntn_|AKIA)[\w-]{8,}"

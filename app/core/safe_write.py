@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 
 from app.core.errors import ToolcribError
 from store.files import lock
-from store.files import private_folder as private_folder
 
 _PREFIX, _SUFFIX = ".toolcrib-", ".tmp"
 _RANDOM = 8  # bytes of a temporary name

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.core.logs import log_tail
-from app.core.safe_write import private_folder, write_file
+from app.core.safe_write import write_file
+from store.files import private_folder
 
 FOLDER = "servers"
 MOST_BYTES = 500_000  # of one server's log; older lines go

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
-from app.core.safe_write import private_folder, remove_leftovers, write_file
+from app.core.safe_write import remove_leftovers, write_file
+from store.files import private_folder
 
 _LARGEST = 100_000_000  # bytes of a host file, as for reading one
 

@@ -134,9 +134,8 @@ def _exchanged(
         return True
     try:
         if is_settled(temporary, Version(0, expected)):
-            discard(
-                temporary
-            )  # one that stays is no reason to undo the write; settled with the notes
+            # one that stays is no reason to undo the write; settled with the notes
+            discard(temporary)
             return True
     except BaseException:
         put_newest_back(temporary, target, own, own, journal.note_step)

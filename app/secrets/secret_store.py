@@ -11,8 +11,9 @@ from typing import Any
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.core.plain_read import read_plain
-from app.core.safe_write import make_file, private_folder, write_file
+from app.core.safe_write import make_file, write_file
 from store.files import lock as hold
+from store.files import private_folder
 from store.typed import Json, JsonMapping
 
 KEYCHAIN = "keychain"

@@ -115,7 +115,7 @@ def _key_problems() -> list[str]:
     try:
         Sealer.from_environ(os.environ)
     except ToolcribError as error:
-        return [f"{error.title} {error.hint}"]
+        return [error.text]
     return []
 
 

@@ -105,7 +105,7 @@ class TeamApi:
         try:
             value = await in_thread(answer, request, body)
         except ChangedMeanwhileError as error:
-            raise RefusedError(409, f"{error.title} {error.hint}") from error
+            raise RefusedError(409, error.text) from error
         except psycopg.errors.InsufficientPrivilege as error:
             raise refusal.no_right() from error
         except psycopg.OperationalError as error:
@@ -115,7 +115,7 @@ class TeamApi:
         except StoreError as error:
             raise refusal.no_right() from error
         except ToolcribError as error:
-            raise RefusedError(400, f"{error.title} {error.hint}".strip()) from error
+            raise RefusedError(400, error.text) from error
         await request.reply.whole(200, json.dumps(value, ensure_ascii=False).encode())
 
     def _handler(self, method: str, path: str) -> Answer:

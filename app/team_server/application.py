@@ -183,8 +183,7 @@ class Application:
         try:
             reply.add_header("location", self._parts.landing(query))
         except ToolcribError as error:
-            text = f"{error.title} {error.hint}".strip()
-            await reply.text(400, text, "text/plain; charset=utf-8")
+            await reply.text(400, error.text, "text/plain; charset=utf-8")
             return
         await reply.whole(302)
 

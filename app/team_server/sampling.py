@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from app.core.errors import ToolcribError
-from app.core.safe_write import private_folder, write_file
+from app.core.safe_write import write_file
 from app.team_server import trial
 from app.team_server.administration import say
 from app.team_server.configuration import DATABASE, URL, Configuration
@@ -15,6 +15,7 @@ from app.team_server.reading import read_server
 from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
 from app.team_server.serving import listen, make, serve
 from resources.sample.config import SCRIPT
+from store.files import private_folder
 from store.team import members, organisations, profiles, servers, tokens
 from store.team.connecting import as_operator
 from store.team.migrate import migrate

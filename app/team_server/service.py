@@ -241,9 +241,9 @@ class Service:
             kind = "error" if _failed(message) else "call"
         except RefusedCredentialError:
             error = await in_thread(self._credentials.end, caller, server, target)
-            return error_result({"error": f"{error.title} {error.hint}".strip()})
+            return error_result({"error": error.text})
         except ToolcribError as error:
-            return error_result({"error": f"{error.title} {error.hint}".strip()})
+            return error_result({"error": error.text})
         finally:
             self._metrics.count("calls", outcome=kind)
             await self._note(caller, kind, tool.tool_id)

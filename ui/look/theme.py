@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.safe_write import private_folder, write_file
+from app.core.safe_write import write_file
+from store.files import private_folder
 from ui.look.colors import DARK, LIGHT, Colors, mix
 from ui.look.icons import Icons, svg_text
 
