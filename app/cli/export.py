@@ -380,11 +380,6 @@ def _to_paste(made: Plan) -> str:
     return f"To paste into its settings:\n{made.snippet}".rstrip() if made.snippet else ""
 
 
-def _without_repeats(changes: Sequence[str]) -> list[str]:
-    """Changes without those that the one entry's own line names already."""
-    return [one for one in changes if not one.endswith(": behind toolcrib")] or list(changes)
-
-
 def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     if made.empty and not made.matched and made.mode not in (AS_IS, THROUGH):
         return (
@@ -397,7 +392,7 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     if not done:
         lines += shown_difference(made)
     for file in made.files:
-        lines.append(f"{file.path}: {'; '.join(_without_repeats(file.changes))}")
+        lines.append(f"{file.path}: {'; '.join(file.changes)}")
     lines.append(
         f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
         f" {made.tools_before} -> {made.tools_after} tools"

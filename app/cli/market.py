@@ -180,7 +180,7 @@ def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
                 done.append(_sync_one(args, ctx, db, source, console=console))
             except ToolcribError as error:
                 failed.append(error)
-        prepared = _prepare(ctx, db, console)
+        prepared = _prepare(ctx, db, console) if done else 0
     value = {"synced": [_synced_json(one) for one in done], "prepared": prepared}
     console.result(value, lambda: "\n".join(map(_synced_text, done)))
     for one in failed:

@@ -254,7 +254,8 @@ def _through(
     work.edits += [Delete(one.at) for one in _off_behind(target, reading)]
     for match in gone:
         work.edits.append(Delete(match.entry.at))
-        work.changes.append(f"{match.entry.name}: behind toolcrib")
+        if not work.entered:  # its own line names them
+            work.changes.append(f"{match.entry.name}: behind toolcrib")
         if own_tool_list(match, target.host):
             work.warnings.append(
                 f"{match.entry.name} has its own tool list, which no longer applies."

@@ -6,9 +6,11 @@ address is looked up before each request: one of this machine's network is refus
 """
 
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -27,6 +29,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
 _LONGEST_CURSOR = 2_000  # characters
 _PIECE = 64 * 1024
+_LOOK_UP_SECONDS = 8.0  # without a network, the system's own look-up may take over a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Limits:
     page_bytes: int = 8 << 20  # decompressed
     page_seconds: float = 60.0
     read_seconds: float = 20.0  # without a byte
+    connect_seconds: float = 10.0  # to all addresses of the host together
     pages: int = 5_000
     bytes: int = 512 << 20
     seconds: float = 3_600.0
@@ -68,10 +72,20 @@ def source_problem(url: str, *, private: bool = False) -> str:
 Resolve = Callable[[str, int], list[str]]
 
 
-def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host; OSError."""
-    known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(one[4][0]) for one in known]
+def resolve(host: str, port: int, seconds: float = _LOOK_UP_SECONDS) -> list[str]:
+    """The addresses of a host; OSError, also where none is known by then."""
+    known: Future[list[str]] = Future()
+
+    def look_up() -> None:
+        try:
+            rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            known.set_result([str(one[4][0]) for one in rows])
+        except (OSError, UnicodeError) as error:
+            known.set_exception(error)
+
+    # a look-up cannot be ended: a daemon, so that it does not keep the program either
+    threading.Thread(target=look_up, name="look-up", daemon=True).start()
+    return known.result(seconds)
 
 
 @dataclass(slots=True)
@@ -96,7 +110,6 @@ class Client:
         own = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "toolcrib"}
         self._http = httpx2.Client(
             headers={**own, **self.headers},
-            timeout=self.limits.read_seconds,
             follow_redirects=False,
         )
 
@@ -163,6 +176,8 @@ class Client:
                         self._check_status(response)
                         return b"".join(self._pieces(response))
                     url = self._redirected(url, response)
+            except httpx2.ConnectTimeout as error:
+                raise SourceError(f"{self._host} cannot be reached.", _OFFLINE) from error
             except httpx2.HTTPError as error:
                 reason = visible(str(error))[:200] or type(error).__name__
                 raise SourceError(f"{self._host} could not be asked: {reason}.", _LATER) from error
@@ -172,14 +187,15 @@ class Client:
 
     def _check_address(self, url: str) -> None:
         self._check_time()
+        parts = urlsplit(url)
+        try:
+            addresses = self.resolve(parts.hostname or "", parts.port or 443)
+        except (OSError, UnicodeError) as error:
+            raise SourceError(f"{self._host} is not known in the network.", _OFFLINE) from error
+        each = self.limits.connect_seconds / max(1, len(addresses))
+        self._http.timeout = httpx2.Timeout(self.limits.read_seconds, connect=each)
         if self.private:
             return
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        try:
-            addresses = self.resolve(host, parts.port or 443)
-        except (OSError, UnicodeError) as error:
-            raise SourceError(f"{self._host} is not known in the network.", _LATER) from error
         if not addresses or any(guards.is_private_address(one) for one in addresses):
             raise SourceError(
                 f"{self._host} leads to an address of this machine or its network.",
@@ -247,6 +263,7 @@ class CancelledError(SourceError):
 
 _CHANGE = "Nothing was fetched. Correct the source's URL."
 _LATER = "What was fetched before is kept. Try again later."
+_OFFLINE = "What was fetched before is kept. Check this machine's network, then try again."
 _ENDLESS = "What was fetched before is kept. Remove the source if you do not trust it."
 _NO_REGISTRY = "A registry that speaks v0.1 is needed. What was fetched before is kept."
 

@@ -1,12 +1,13 @@
 """The trial: Postgres in a folder, a sample organisation with real servers, and the server."""
 
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
 
 from app.core.errors import ToolcribError
-from app.core.safe_write import write_file
+from app.core.safe_write import make_file
 from app.team_server import trial
 from app.team_server.administration import say
 from app.team_server.configuration import DATABASE, URL, Configuration
@@ -30,6 +31,7 @@ _PINNED = "notes/search_notes"
 
 def run_trial(folder: Path, port: int) -> int:
     """Start everything in a folder and serve until it is stopped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Postgres must not outlive it
     folder = folder.expanduser().absolute()
     private_folder(folder)
     key = _key(folder / "key")
@@ -58,7 +60,7 @@ def run_trial(folder: Path, port: int) -> int:
 
 def _key(file: Path) -> str:
     if not file.exists():
-        write_file(file, new_key().encode())
+        make_file(file, new_key().encode(), mode=0o600)
     return file.read_text(encoding="ascii").strip()
 
 
@@ -77,7 +79,7 @@ def _programs(state: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _fill(given: Configuration) -> dict[str, str]:
-    """Make the sample organisation where there is none; new tokens by name of the member."""
+    """Make the sample organisation where there is none; tokens of members without one, by name."""
     with as_operator(given.database) as db:
         known = organisations.find(db, ORGANISATION)
         organisation = known or organisations.create(db, ORGANISATION)
@@ -98,7 +100,7 @@ def _fill(given: Configuration) -> dict[str, str]:
         issued: dict[str, str] = {}
         for name, _role in _PEOPLE:
             member = members.named(db, organisation.id, name)
-            if member is not None:
+            if member is not None and not tokens.of_member(db, member.member_id):
                 issued[name] = tokens.issue(db, member, "trial")[1]
     return issued
 
@@ -109,5 +111,8 @@ def _print(url: str, folder: Path, issued: dict[str, str]) -> None:
     for name, role in _PEOPLE:
         if name in issued:
             say(f"  Token of {name} ({role}): {issued[name]}")
+    if len(issued) < len(_PEOPLE):
+        say("  Tokens were printed at the first start. Another one, with the variables below:")
+        say(f"    toolcrib-team token issue sam --organisation {ORGANISATION}")
     say(f"  On a member's machine: toolcrib team join {url}")
     say(f"  For a host by URL: {url}/mcp/{PROFILE} with the header Authorization: Bearer TOKEN")

@@ -105,9 +105,9 @@ def run_server_read(args: argparse.Namespace) -> int:
         secrets = _secrets(db, organisation, server)
     number = read_server(given, organisation.id, server.name, secrets, encoder=load_encoder())
     with as_operator(given.database) as db:
-        rows = tools.every(db, organisation.id, server=server.id, held=True)
-    after = "; see: toolcrib-team review list" if rows else ""
-    say(f"{server.name} has {number} tools, {len(rows)} held{after}.")
+        _, held = tools.counts(db, organisation.id).get(server.id, (0, 0))
+    after = "; see: toolcrib-team review list" if held else ""
+    say(f"{server.name} has {number} tools, {held} held{after}.")
     return 0
 
 

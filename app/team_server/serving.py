@@ -148,9 +148,6 @@ def listen(address: str, port: int) -> socket.socket:
 
 def serve(replica: Replica, own: socket.socket, *, drain_seconds: float = 0.0) -> None:
     """Serve until SIGTERM or SIGINT; every call under way gets its answer first."""
-    for sig in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises a signal again once it has ended, which would skip what is below
-        signal.signal(sig, lambda _sig, _frame: None)
     asyncio.run(_serve(replica, own, drain_seconds))
     replica.close()
 
@@ -165,4 +162,7 @@ async def _serve(replica: Replica, own: socket.socket, drain_seconds: float) -> 
         log_level="error",  # a malformed request is answered, and no news
     )
     server = ReplicaServer(config, replica.application, drain_seconds)
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises a signal again once it has ended, which would skip what `serve` does then
+        signal.signal(sig, server.handle_exit)
     await server.serve(sockets=[own])

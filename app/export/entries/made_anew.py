@@ -12,6 +12,8 @@ from app.export.plan import EDIT
 from app.hosts.importing import read_data
 from store.records import AS_IS, ExportRecord
 
+_OF_THE_ENTRY = ("behind", "also", "http")  # what a record keeps of the host's one entry
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MadeAnew:
@@ -79,8 +81,10 @@ def _again(
 
 def _over(record: ExportRecord, older: ExportRecord | None, touched: ChangedPlaces) -> ExportRecord:
     """The record as it is over another write than before, or over none."""
-    left_out = ("behind", "also", "http", *(() if older else ("base",)))
+    left_out = (*_OF_THE_ENTRY, *(() if older else ("base",)))
     detail = {name: value for name, value in record.detail.items() if name not in left_out}
+    if older is not None:  # a change that can be made anew is of no server behind its one entry
+        detail |= {name: older.detail[name] for name in _OF_THE_ENTRY if name in older.detail}
     detail["touched"] = touched.to_json()
     mode, profile = (older.mode, older.profile) if older else (AS_IS, "")
     return replace(record, mode=mode, profile=profile, detail=detail)

@@ -23,6 +23,7 @@ JSON = """{
   }
 }
 """
+LATER = '"later": {"command": "npx", "args": ["-y", "later"]}'
 
 
 @pytest.fixture
@@ -127,3 +128,19 @@ def test_under_an_edit_of_what_an_older_write_wraps_it_is_refused_and_nothing_ch
     assert exports.for_host(kiro.db, "kiro") == records
     undo_host("kiro", kiro.ctx, kiro.db)
     undo(written.id, kiro.ctx, kiro.db)
+
+
+def test_over_an_older_through_its_servers_stay_behind(kiro):
+    kiro.export("kiro", THROUGH)
+    own = exports.behind_of(exports.for_host(kiro.db, "kiro"))
+    assert own
+    text = kiro.file.read_text().replace('"mcpServers": {', f'"mcpServers": {{{LATER},', 1)
+    kiro.file.write_text(text)
+    (written,) = kiro.export("kiro", THROUGH, profile="other")
+    change(kiro, EDIT, "later", new="hub")
+    take_back(kiro, written)
+    newest = exports.newest_own(exports.for_host(kiro.db, "kiro"))
+    assert (newest.mode, newest.profile) == (THROUGH, "default")
+    assert newest.detail["change"]["name"] == "hub"
+    assert exports.behind_of([newest]) == own
+    assert "hub" in json.loads(kiro.file.read_text())["mcpServers"]

@@ -1,7 +1,9 @@
 """A sync: pages into the store, deletions, what changed since, a stop and a kill on the way."""
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +15,7 @@ import pytest
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.market import sources
-from app.market.client import CancelledError, Limits, SourceError
+from app.market.client import CancelledError, Limits, SourceError, resolve
 from app.market.records import entry_of
 from app.market.sync import sync
 from store import market, teams
@@ -281,6 +283,39 @@ def test_a_public_name_that_leads_inside_is_not_asked(ctx: AppContext, db: apsw.
             client.page()
     finally:
         client.close()
+
+
+@pytest.mark.timeout(60)
+def test_a_host_that_takes_no_connection_is_given_up(ctx: AppContext, db: apsw.Connection) -> None:
+    with contextlib.ExitStack() as held:
+        full = held.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # its queue is full: what comes then gets no answer, as without a route
+            waiting = held.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        source = sources.add(ctx, db, url, name="team", private=True)
+        limits = Limits(read_seconds=3_600.0, connect_seconds=0.2)
+        with pytest.raises(SourceError, match="cannot be reached") as caught:
+            sync(ctx, db, source, limits=limits)
+        assert "Check this machine's network" in caught.value.hint
+        assert sources.named(db, "team").problem == caught.value.title
+
+
+def test_a_look_up_that_the_system_does_not_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = threading.Event()
+    with monkeypatch.context() as here:
+        here.setattr(socket, "getaddrinfo", lambda *_args, **_more: ended.wait(60) and [])
+        with pytest.raises(TimeoutError):
+            resolve("registry.example.com", 443, seconds=0.05)
+    ended.set()
+    for thread in threading.enumerate():
+        if thread.name == "look-up":
+            thread.join(10)
 
 
 def test_a_teams_list_that_was_a_source_with_another_header_is_read_as_the_member(
