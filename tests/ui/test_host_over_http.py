@@ -146,7 +146,7 @@ def test_a_renewed_token_and_an_endpoint_that_is_off_are_shown(page, qtbot, home
     old = entry_of(home)
     renew_secret(ctx.paths)
     page.desk.survey()
-    qtbot.waitUntil(lambda: "changes to export" in state(page, "cursor"), timeout=SECONDS)
+    qtbot.waitUntil(lambda: "1 change to export" in state(page, "cursor"), timeout=SECONDS)
     page.refresh()
     qtbot.waitUntil(lambda: bool(page.preview.files), timeout=SECONDS)
     assert "The token in the file is no longer the profile's: write again." in (
