@@ -265,12 +265,6 @@ def _held_against(size: "HostSize", given: dict[str, int]) -> Json:
     return size_json(size) | {"verdict": outcome.word, "reasons": list(outcome.reasons)}
 
 
-def read_catalog(ctx: AppContext, profile: str) -> Catalog:
-    """The catalogue as the profile sees it."""
-    with ctx.store() as db:
-        return load_catalog(db, profile, ctx.settings.encoding)
-
-
 def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]]":
     """The catalogue as the profile sees it, and what each host's model gets."""
     from app.host_status.sizes import measure

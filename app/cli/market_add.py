@@ -143,6 +143,8 @@ def details_json(known: Details) -> Json:
         "source": known.source.name,
         "proof": known.proof,
         "licence": known.entry.licence,
+        "repository": known.entry.repository,
+        "website": known.entry.website,
         "updated": known.entry.updated_at,
         "status": known.entry.status,
         "tools": [{"name": tool.name, "tokens": tool.tokens} for tool in known.tools],
@@ -194,14 +196,16 @@ def details_lines(known: Details, version: str = "") -> list[str]:
         "List": value["source"],
         "Publisher": value["proof"],
         "Licence": value["licence"] or "not stated",
+        "Repository": value["repository"],
+        "Website": value["website"],
         "Updated": value["updated"][:10] or "not stated",
         "Tools": value["tokens"],
         "Budget": value["budget"],
         "Doubles": ", ".join(f"{d['tool']} ({d['installed']})" for d in value["doubles"]),
         "Installed": value["installed"],
     }
-    lines += [f"  {key + ':':<11}{visible(text)}" for key, text in facts.items() if text]
-    lines += [f"  Warning:   {visible(text)}" for text in value["warnings"]]
+    lines += [f"  {key + ':':<12}{visible(text)}" for key, text in facts.items() if text]
+    lines += [f"  Warning:    {visible(text)}" for text in value["warnings"]]
     for way in value["packages"]:
         mark = "*" if way["number"] == value["proposed"] else " "
         lines.append(f"{mark} {way['number']}  {visible(way['title'])}")

@@ -126,7 +126,6 @@ class HostFacts:
     files: tuple[HostFile, ...]
     style: EntryStyle
     status: str = "active"
-    gui: bool = False
     interpolation: str = ""  # how variables are spelled in its files; "" = it fills in none
     native: NativeRoute | None = None
     hook: HookFacts | None = None

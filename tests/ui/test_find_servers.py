@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit
 from shiboken6 import isValid
 
@@ -106,6 +107,28 @@ def test_a_package_without_a_version_cannot_be_added_and_says_why(dialog, qtbot)
     assert "pins no version" in dialog.details.reason.text()
     assert dialog.list.currentItem().text(4) == "listed only"
     assert not dialog.details.add.isEnabled()
+
+
+def test_pages_of_an_entry_are_links_that_name_their_host(dialog, window, qtbot, monkeypatch):
+    """An address with another's name before the @ leads to the host that is shown."""
+    repository = {"url": "https://github.com@evil.example/them/linked"}
+    linked = entry(1, title="linked", repository=repository, websiteUrl="file:///etc/passwd")
+    plain = entry(2, title="plain")
+    sync_fake(window, [linked, plain])
+    type_in(dialog, qtbot, "linked")
+    choose(dialog, qtbot, linked["server"]["name"])
+    repository, website = dialog.details.repository, dialog.details.website
+    assert repository.isVisible() and repository.text() == "Repository at evil.example"
+    assert "https://github.com@evil.example/them/linked" in repository.toolTip()
+    assert not website.isVisible()
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url))
+    repository.click()
+    assert [url.host() for url in opened] == ["evil.example"]
+    assert "No browser could be opened." in dialog.details.problem.text()
+    type_in(dialog, qtbot, "plain")
+    choose(dialog, qtbot, plain["server"]["name"])
+    assert not repository.isVisible() and not dialog.details.problem.isVisible()
 
 
 def test_nothing_that_fits_is_a_sentence(dialog, qtbot):
@@ -242,12 +265,15 @@ def test_fetching_can_be_stopped_and_an_error_is_a_sentence(dialog, window, qtbo
         dialog.fetch.click()
         go.set()
         qtbot.waitUntil(lambda: dialog.fetch.text() == "Fetch lists", timeout=WAIT)
-        assert dialog.state.text() == "Stopped. The next fetch continues from here."
         qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        assert dialog.state.text() == "Stopped. The next fetch continues from here."
         server.mode = "fails"
         dialog.fetch.click()
-        qtbot.waitUntil(lambda: "status 500" in dialog.state.text(), timeout=WAIT)
+        qtbot.waitUntil(lambda: dialog.fetch.text() == "Fetch lists", timeout=WAIT)
         qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        assert "status 500" in dialog.state.text()
+        type_in(dialog, qtbot, "server")
+        assert "servers searched" in dialog.state.text()
         db.close()
 
 

@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 from app.catalog.catalog import load_catalog
+from app.cli.market_add import details_lines
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.hosts.launch import STDIO, LaunchSpec
@@ -148,3 +149,10 @@ def test_a_listed_server_takes_a_free_name_and_says_where_it_came_from(
     assert details(db, known.listed, load_catalog(db)).installed == "sky-2"
     with pytest.raises(ToolcribError, match="called sky already"):
         install(ctx, db, known.entry, way, launch, source=known.source, name="sky")
+
+
+def test_repository_and_website_are_named_as_the_entry_has_them(db: apsw.Connection) -> None:
+    source(db)
+    page = "https://github.com/them/sky"
+    lines = "\n".join(details_lines(look(db, repository={"url": page}, websiteUrl="file://x/y")))
+    assert f"  Repository: {page}\n" in lines and "Website" not in lines

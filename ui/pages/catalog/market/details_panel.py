@@ -1,15 +1,18 @@
 """The right side of Find servers: what a listed server would mean, and the form to add it."""
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QWidget
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QWidget
 
 from app.core.errors import ToolcribError
+from app.core.text import visible
 from app.market.launch import Choice, shown_command
 from app.market.seed import SEED_URL
+from ui.look.text import plain_tip
 from ui.look.theme import MARGIN, Theme
 from ui.pages.catalog.market.input_form import InputForm
 from ui.pages.catalog.market.work import Shown
-from ui.widgets.boxes import STRETCH, vbox
+from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
 
@@ -34,6 +37,8 @@ class DetailsPanel(QScrollArea):
         self.about = PlainLabel(wrap=True)
         self.warning = PlainLabel(wrap=True, look="wrong")
         self.facts = PlainLabel(wrap=True)
+        self.repository = _Link("Repository")
+        self.website = _Link("Website")
         self.ways = QComboBox()
         self.ways.setAccessibleName("Package or address")
         self.ways.setSizeAdjustPolicy(
@@ -51,7 +56,8 @@ class DetailsPanel(QScrollArea):
             label.setProperty("faint", True)
         body = QWidget()
         vbox(
-            self.title, self.about, self.warning, self.facts, self.ways, self.reason,
+            self.title, self.about, self.warning, self.facts,
+            hbox(self.repository, self.website, STRETCH), self.ways, self.reason,
             self.command, self.form, self.safe, self.problem, self.add, STRETCH,
             inside=body, margins=MARGIN,
         )  # fmt: skip
@@ -60,6 +66,8 @@ class DetailsPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setWidget(body)
         self.ways.currentIndexChanged.connect(self._show_way)
+        for link in (self.repository, self.website):
+            link.refused.connect(self.show_problem)
         self.show_nothing()
 
     @property
@@ -86,6 +94,8 @@ class DetailsPanel(QScrollArea):
         self.about.setText("" if own else entry.description)
         self.warning.setText("\n".join(known.warnings))
         self.facts.setText("\n".join(_facts(shown)))
+        self.repository.lead_to(entry.repository)
+        self.website.lead_to(entry.website)
         self.ways.blockSignals(True)
         self.ways.clear()
         self.ways.addItems([way.title for way in known.ways])
@@ -117,6 +127,9 @@ class DetailsPanel(QScrollArea):
         self.warning.setVisible(shown and bool(self.warning.text()))
         for widget in (self.ways, self.reason, self.form, self.safe, self.add):
             widget.setVisible(shown)
+        if not shown:
+            self.repository.lead_to("")
+            self.website.lead_to("")
         self.command.setVisible(False)
         self.show_problem("")
         if not shown:
@@ -141,6 +154,32 @@ class DetailsPanel(QScrollArea):
         self.add.setEnabled(bool(text))
         self.safe.setVisible(bool(text))
         self.show_problem("")
+
+
+class _Link(QPushButton):
+    """A page that an entry names, shown by its host, as a long address can hide where it leads."""
+
+    refused = Signal(str)  # no browser opened: what to do instead
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+        self._address = QUrl()
+        self.setProperty("flat_link", True)
+        self.clicked.connect(self._open)
+
+    def lead_to(self, address: str) -> None:
+        """Show a link to this address; without one, or to none of the web, hide it."""
+        self._address = QUrl(address, QUrl.ParsingMode.StrictMode)
+        host = self._address.host(QUrl.ComponentFormattingOption.FullyEncoded)
+        self.setText(f"{self._kind} at {host}")
+        self.setToolTip(plain_tip(f"Open {visible(address)} in your browser"))
+        self.setVisible(bool(host))
+
+    def _open(self) -> None:
+        if not QDesktopServices.openUrl(self._address):
+            address = self._address.toString(QUrl.ComponentFormattingOption.FullyEncoded)
+            self.refused.emit(f"No browser could be opened. The address is {address}")
 
 
 def _facts(shown: Shown) -> list[str]:
