@@ -38,6 +38,7 @@ check:  ## lint, types on three systems, import rules, measures of the words
 lint: $(TEST_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/vulture
 
 types: $(TEST_STAMP)
 	$(BIN)/mypy

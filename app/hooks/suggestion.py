@@ -24,9 +24,6 @@ LONGEST = 32_000  # characters; a longer prompt is mostly pasted text
 # answers 96 % of the prompts of six public sets' even-hash halves with the default encoder.
 MARGIN = 0.09
 
-CALL = "call"  # the tool is called through call_tool
-SELECT = "select"  # the host's own search loads the tool by its exact name
-
 EMPTY = "empty"
 COMMAND = "command"
 LONG = "long"

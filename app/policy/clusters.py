@@ -87,11 +87,6 @@ class SplitPlan:
             return f"By the tools that {plural(self.sessions, 'session')} called together."
         return "By server: no calls are known yet."
 
-    def profile_for(self, owner: Owner) -> NewProfile | None:
-        """The profile that an owner is given, None for one without calls."""
-        profiles = (p for p in self.profiles if any(one.owner == owner for one in p.served))
-        return next(profiles, None)
-
 
 def plan_split(
     base: str,

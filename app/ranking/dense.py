@@ -28,8 +28,6 @@ USUAL = 3  # requests of a tool that has some
 _MOST_SCOPES = 16  # whose tools are kept
 _CHUNK = 256  # requests compared with all others at once
 
-Cosines = Mapping[int, float]  # by tool row id
-
 
 class Encoding(Protocol):
     """Interface of an encoder as routing uses it (app.encoder.onnx.Encoder, or a fake in tests)."""

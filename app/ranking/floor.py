@@ -117,14 +117,6 @@ def read_floor(blob: Blobs, model: str, dims: int) -> Floor:
     return Floor(plain, values["least"], values["number"], world, tuple(values["without"]))
 
 
-def scan_floor(db: apsw.Connection, model: str) -> float:
-    """The plain floor that the last scan set for this encoder, 0 when none did."""
-    stored = queries.blob(db, BLOB)
-    if stored is None or not stored[0].startswith(f"{model}:"):
-        return 0.0
-    return float(stored[1])
-
-
 def floor_for(query: str, floor: float) -> float:
     """The floor of one search: none in a language of which no word can be read.
 

@@ -18,7 +18,6 @@ class ServerFootprint:
     tokens: int = 0
     shown_tools: int = 0
     shown_tokens: int = 0
-    uncounted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ def _server(name: str, rows: list[CatalogTool]) -> ServerFootprint:
         tokens=_tokens(rows),
         shown_tools=len(shown),
         shown_tokens=_tokens(shown),
-        uncounted=sum(row.tokens is None for row in rows),
     )
 
 

@@ -18,7 +18,6 @@ from tests.bench.data.sets import Labelled, QuerySet, read_set
 from tests.bench.data.testbed import tool_id
 from tests.bench.report import PUBLISHED, Cell, Column, Report, label, table
 
-SET = "api-bank"
 # MCP-Zero, Table 1, "Q.Retrieval": top 1 by text-embedding-3-large
 PUBLISHED_TOP_1 = {"single": 71.63, "multi": 65.05}
 

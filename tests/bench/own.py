@@ -11,7 +11,7 @@ import apsw
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.ranking.dense import MatrixRetriever
-from app.ranking.floor import calibrated_floor, floor_for, own_chit_chat, scan_floor
+from app.ranking.floor import calibrated_floor, floor_for, load_floor, own_chit_chat
 from app.ranking.ranked import Ranked
 from app.ranking.router import Router, Scored
 from store import requests, vectors
@@ -110,7 +110,10 @@ def _scanned(
     given = QuerySet(name, tuple(tools), {}, ())
     groups = (texts.none, texts.good, texts.other_chat)
     with scanned(given, encoder, pack_requests(tools)) as (db, router):
-        plain, routing = scan_floor(db, encoder.key), catalog_of(db).settings.routing
+        plain, routing = (
+            load_floor(db, encoder.key, encoder.dims).plain,
+            catalog_of(db).settings.routing,
+        )
         scored = [[router.score(query, limit=_DEPTH) for query in group] for group in groups]
 
         def plainly(one: Scored) -> Ranked:

@@ -29,7 +29,7 @@ _DRESS = "dress"  # the property of widgets with a font of their own: step and w
 _ICON = "themeIcon"  # the property of widgets with an icon: its name, its role, its size
 
 # Metrics, pixels
-ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
+ROW, BUTTON, STRIP, SIDE_ROW, STATUS = 28, 30, 46, 36, 32
 GAP, MARGIN, CARD, GROUP = 8, 12, 16, 24
 DENSE = 4  # that a compact row is lower
 SIGNS = (5, 12, 14, 16, 18, 22)  # px of the stylesheet's ticks, arrows and icons, at 100 %

@@ -128,7 +128,7 @@ class TeamSignIns(QWidget):
         else:
             self._start(name, _signed_in, _BEGINNING)
 
-    def _start(self, name: str, work: "Work", text: str) -> None:
+    def _start(self, name: str, work: "Callable[[AppContext, str, Job], _Done]", text: str) -> None:
         ctx = self._services.ctx
         self._say(name, text)
         self._job = self._services.tasks.wait(
@@ -175,9 +175,6 @@ class _Row:
 class _Done:
     sentence: str  # with room for the server's name
     states: Mapping[str, str]
-
-
-Work = Callable[[AppContext, str, Job], _Done]
 
 
 def _states_of(ctx: AppContext) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
 from app.ranking.dense import REQUEST, MatrixRetriever
-from app.ranking.floor import LEAST_REQUESTS, scan_floor, set_scan_floor
+from app.ranking.floor import LEAST_REQUESTS, load_floor, set_scan_floor
 from app.ranking.learning.cases import make_case
 from app.ranking.query.language import is_english
 from app.ranking.router import Router
@@ -66,7 +66,7 @@ def test_enough_requests_raise_the_floor_over_what_small_talk_sets(store, encode
         give_requests(db, encoder, each)
         with transaction(db):
             set_scan_floor(db, encoder, lambda: 0.0)
-        floors.append(scan_floor(db, encoder.key))
+        floors.append(load_floor(db, encoder.key, encoder.dims).plain)
     held = sorted(MatrixRetriever.from_store(db, encoder.key).held_out())
     assert len(held) >= LEAST_REQUESTS
     assert floors[0] <= floors[1] < floors[2] <= held[2]

@@ -32,7 +32,6 @@ from app.ranking.floor import (
     lacks_world,
     load_floor,
     own_chit_chat,
-    scan_floor,
     set_scan_floor,
 )
 from app.ranking.learning.cases import make_case
@@ -123,6 +122,10 @@ def give_requests(db, encoder: AxisEncoder, each: int = 3, *, worldly: int = 0) 
             texts = [f"order {dish} tonight {animal}" for dish in DISHES[place : place + each]]
         editing.add(db, tool, texts, editing.MODEL)
     embed_requests(db, encoder)
+
+
+def plain_floor(db, encoder: AxisEncoder) -> float:
+    return load_floor(db, encoder.key, encoder.dims).plain
 
 
 def is_stale(db, encoder: AxisEncoder) -> bool:
@@ -216,9 +219,9 @@ def test_other_languages_keep_the_plain_floor_and_are_not_refused(store, encoder
     db, catalog = store
     give_requests(db, encoder)
     scan(db, encoder)
-    query = "ik wil met de trein naar huis"
+    query = "я хочу поїхати додому"
     ranked = Router.from_store(db, catalog, None, encoder).route(query)
-    assert ranked.floor == scan_floor(db, encoder.key)
+    assert ranked.floor == plain_floor(db, encoder)
     assert ranked.shown and not ranked.likely
     case = make_case(Router.from_store(db, catalog, None, encoder), query, set())
     assert case.floor == NONE
@@ -233,7 +236,7 @@ def test_few_requests_leave_the_floor_of_chit_chat_and_no_world_is_encoded(store
     assert blobs(db)[BY_WORLD] is None and blobs(db)[world.BLOB] is None
     router = Router.from_store(db, catalog, None, encoder)
     for query in ("order pizza tonight seal", "polish marble staircase seal"):
-        assert router.route(query).floor == scan_floor(db, encoder.key) > 0
+        assert router.route(query).floor == plain_floor(db, encoder) > 0
     give_requests(db, encoder)
     scan(db, encoder)
     assert blobs(db)[BY_WORLD] is not None
@@ -255,7 +258,7 @@ def test_a_store_without_the_worlds_vectors_has_the_plain_floor(store, encoder, 
         else:
             queries.save_blob(db, BLOB, fingerprint=f"{encoder.key}:x", data=b"0.25", at=1.0)
     ranked = Router.from_store(db, catalog, None, encoder).route("order pizza tonight")
-    assert ranked.floor == scan_floor(db, encoder.key) > 0
+    assert ranked.floor == plain_floor(db, encoder) > 0
     assert load_floor(db, "another@1", 7).of("order pizza", b"") == 0.0
 
 
@@ -339,13 +342,13 @@ def test_tools_that_are_gone_are_no_part_of_the_catalogue(store, encoder, small_
     assert is_stale(db, encoder)
     scan(db, encoder)
     left = json.loads(blobs(db)[BY_WORLD][1])
-    plain = scan_floor(db, encoder.key)
+    plain = plain_floor(db, encoder)
     with transaction(db):
         for tool in tools.tools(db, inn, include_gone=True):
             requests.replace(db, tool.id, [])
     scan(db, encoder)
     assert left["number"] == pytest.approx(json.loads(blobs(db)[BY_WORLD][1])["number"])
-    assert plain == pytest.approx(scan_floor(db, encoder.key))
+    assert plain == pytest.approx(plain_floor(db, encoder))
 
 
 def test_requests_of_tools_that_are_gone_need_no_world(store, encoder):
