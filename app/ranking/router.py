@@ -19,9 +19,10 @@ from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems
 from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseScores
 from app.ranking.query.asking import is_change
+from app.ranking.query.language import OTHER, language_of
 from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import AS_TYPED, Reading, read_query
-from app.ranking.query.spelling import Speller, corrected, corrections
+from app.ranking.query.spelling import Speller, corrected, corrections, is_nonsense
 from app.ranking.query.steps import steps_of
 from app.ranking.ranked import Ranked, RankedTool, Request
 from app.ranking.sources import Meaning, Sources, StoreSources
@@ -30,6 +31,7 @@ from store.search import Scope
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
+_NONSENSE = "No tool fits. No word of the query is known."
 _READ = "Read “{}” as “{}”."
 _GLOSS = "Read in English as “{}”."
 _PASTE = "Read of the paste: “{}”."
@@ -149,14 +151,17 @@ class Router:
         scope = self._scope(allowed, only_shown=limit is not None)
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
+        use_labels = learned and self._settings.learned
+        chosen = self._labelled(request, scope) if use_labels else set()
+        if compared.is_nonsense and not chosen:
+            unread = tuple(distinct(query_words))
+            return Scored(request, (), unread, words_only=False, note=_NONSENSE, share=0.0)
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
             self._sources.word_scores(text, scope=everything, weights=counted)
             for text in compared.word_texts
         ]
-        use_labels = learned and self._settings.learned
-        chosen = self._labelled(request, scope) if use_labels else set()
         near = None if limit is None else chosen.union(*_matching(keyword_scores, on, off))
         dense, note = self._meaning(texts, request, scope, near=near, off=off, learned=learned)
         weights = shares(len(query_words), has_steps=len(texts) > 1)
@@ -399,6 +404,7 @@ class Compared:
     texts: Sequence[str]  # the whole and its parts
     word_texts: Sequence[str]  # the same for a comparison of words
     has_order: bool  # the steps are to be answered in their order
+    is_nonsense: bool  # no word is known
 
 
 def read_request(
@@ -416,7 +422,13 @@ def read_request(
     steps, are_orders = ([], False) if reading.pasted else steps_of(query)
     texts = [read_literals(text) for text in (tool_text or query, *steps)]
     word_texts = [f"{texts[0]} {reading.own}", *texts[1:]]
-    return Compared(reading, query, read, steps, texts, word_texts, are_orders)
+    unknown = (
+        encoder is not None
+        and not reading.is_changed
+        and is_nonsense(texts[0], encoder.has_word, is_known)
+        and language_of(texts[0]) != OTHER
+    )
+    return Compared(reading, query, read, steps, texts, word_texts, are_orders, unknown)
 
 
 def _corrections(

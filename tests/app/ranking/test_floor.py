@@ -101,9 +101,9 @@ def test_what_can_be_read_is_refused_and_likeness_is_told_apart_from_it(store, e
         queries.save_blob(db, "floor", fingerprint=f"{encoder.key}:x", data=b"0.9", at=0.0)
     router = Router.from_store(db, catalog, None, encoder)
     for query, refused in (
-        ("book a train with two seats", True),
+        ("book a train to the zoo", True),
         ("ich möchte mit dem Zug nach Hause", True),  # by its translation
-        ("erzähl mir einen Witz", True),  # German, of which no word is known
+        ("erzähl mir einen Witz vom zoo", True),  # German, of which no word is known
         ("ik wil met de trein naar huis", True),
         ("я хочу поїхати додому", False),
     ):
@@ -118,3 +118,28 @@ def test_what_can_be_read_is_refused_and_likeness_is_told_apart_from_it(store, e
     assert not own.route("я хочу поїхати додому").shown
     words = Router.from_store(db, catalog, None, None)
     assert words.route("feed tiger").shown and not words.route("feed tiger").likely
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ("asdkjh qwe", True),
+        ("erzähl mir einen Witz", True),
+        ("농담 하나", True),
+        ("asdkjh tiger", False),  # a word of the catalogue
+        ("tigre tiegr", False),  # a slip of one
+        ("holiday asdkjh", False),  # a word of the encoder's vocabulary
+        ("holidya", False),  # a slip of one
+        ("4711 https://example.org/x", False),  # literals say what they are
+        ("анекдот їжак", False),  # a language without a list: compared as typed
+    ],
+)
+def test_nonsense_is_answered_with_nothing_where_no_floor_is_set_either(tmp_path, query, refused):
+    encoder = WordEncoder(words=frozenset(("holiday", "link")))
+    db, catalog = filled(tmp_path / "f.db", LISTED, encoder)
+    for limit in (None, 5):
+        found = Router.from_store(db, catalog, None, encoder).route(query, limit=limit)
+        assert bool(found.shown) is not refused
+        assert ("No word of the query is known." in found.note) is refused
+    assert not Router.from_store(db, catalog, None, None).route("asdkjh qwe").shown
+    db.close()

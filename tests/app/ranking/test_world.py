@@ -257,7 +257,7 @@ def test_a_store_without_the_worlds_vectors_has_the_plain_floor(store, encoder, 
             queries.delete_blob(db, lacking)
         else:
             queries.save_blob(db, BLOB, fingerprint=f"{encoder.key}:x", data=b"0.25", at=1.0)
-    ranked = Router.from_store(db, catalog, None, encoder).route("order pizza tonight")
+    ranked = Router.from_store(db, catalog, None, encoder).route("order pizza tonight seal")
     assert ranked.floor == plain_floor(db, encoder) > 0
     assert load_floor(db, "another@1", 7).of("order pizza", b"") == 0.0
 
