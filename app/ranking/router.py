@@ -89,6 +89,7 @@ class Router:
         self._speller: Speller | None = None
         self._compare: Meaning | None = None
         self._stems: dict[int, frozenset[str]] = {}
+        self._changing: dict[int, bool] = {}
 
     @classmethod
     def from_store(
@@ -171,7 +172,7 @@ class Router:
         if compared.has_order:
             fused = in_order(fused, whole, parts, on)
         elif reading.question:
-            fused = put_lower(fused, {id_ for id_ in tools if is_change(self._rows[id_].tool.name)})
+            fused = put_lower(fused, set(filter(self._changes, tools)))
         fused = put_first(fused, chosen, on) if chosen else fused
         candidates = self._candidates(fused, whole)
         best_off = None if chosen else _best_off(candidates, on, off, request.server)
@@ -208,6 +209,13 @@ class Router:
             for id_, row in (self._rows.items() if expected else ())
             if row.tool.tool_id in expected and row.shown and (allowed is None or id_ in allowed)
         }
+
+    def _changes(self, id_: int) -> bool:
+        """True for a tool that changes something; its name is read at the first question."""
+        known = self._changing.get(id_)
+        if known is None:
+            known = self._changing[id_] = is_change(self._rows[id_].tool.name)
+        return known
 
     def _has_word(self, word: str) -> bool:
         return self._sources.has_word(word)

@@ -76,3 +76,17 @@ def test_a_question_has_the_tool_that_looks_first(make_router):
         assert (first.name, second.name) == ("list_issues", "create_issues")
         assert dict(second.parts)[QUESTION] == pytest.approx(-0.1)
         assert sum(part for _name, part in second.parts) == pytest.approx(second.score)
+
+
+def test_a_catalogue_s_names_are_read_at_its_first_question_alone(make_router, monkeypatch):
+    many = [("board", f"create_issue_{n}", "Issues of the repository.") for n in range(300)]
+    router, _db, _catalog = make_router(many)
+    read = []
+    monkeypatch.setattr("app.ranking.router.is_change", lambda name: bool(read.append(name)))
+    router.route("list the issues")
+    assert not read
+    router.route("which issues has the repository", limit=5)
+    assert 0 < len(read) < 300  # those that words or meaning make candidates
+    for _ in range(3):
+        router.route("which issues has the repository")
+    assert len(read) == len(set(read)) == 300

@@ -135,7 +135,7 @@ def test_what_can_be_read_is_refused_and_likeness_is_told_apart_from_it(store, e
     ],
 )
 def test_nonsense_is_answered_with_nothing_where_no_floor_is_set_either(tmp_path, query, refused):
-    encoder = WordEncoder(words=frozenset(("holiday", "link")))
+    encoder = WordEncoder(words=frozenset(("holiday", "page")))
     db, catalog = filled(tmp_path / "f.db", LISTED, encoder)
     for limit in (None, 5):
         found = Router.from_store(db, catalog, None, encoder).route(query, limit=limit)
