@@ -3,7 +3,7 @@
 import argparse
 
 from app.cli.console import Console, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.policy.approvals import ask_again, decide, waiting
 from store.approvals import always_allowed
@@ -11,13 +11,14 @@ from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    approves = verbs.add_parser(
+    approves = add_verb(
+        verbs,
         "approve",
-        parents=[common],
-        help="allow or deny a call that waits for your yes",
-        description="Without a number: the calls that wait. A profile asks about the tools in its "
+        run_approve,
+        "allow or deny a call that waits for your yes",
+        "Without a number: the calls that wait. A profile asks about the tools in its "
         'setting gateway.approve (patterns, or "destructive" for tools that say so of themselves). '
         'JSON: {"waiting": [{"id", "tool", "host", "arguments", "seconds"}], "always": '
         '[{"profile", "tool"}]}, or {"id", "tool", "decision"}.',
@@ -29,7 +30,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     choice.add_argument("--always", action="store_true", help="always allow the tool")
     choice.add_argument("--deny", action="store_true", help="refuse the call")
     choice.add_argument("--ask-again", metavar="TOOL", help="undo --always for a tool")
-    approves.set_defaults(run=run_approve)
 
 
 def run_approve(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.cli import backend_http, backend_login
 from app.cli.console import Console, table
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_group, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
@@ -24,38 +24,33 @@ _AUTO = "auto"
 _RUNNING = "No backend runs. The first host that needs it starts one."
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "backend",
-        help="the process that all hosts share: status, stop, off, which servers it shares",
-        description="One process per user serves every host, with one encoder. It starts with the "
+        "the process that all hosts share: status, stop, off, which servers it shares",
+        "One process per user serves every host, with one encoder. It starts with the "
         "first host, and ends five minutes after the last.",
     )
-    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
-    status = parts.add_parser("status", parents=[common], help="sessions, servers, memory")
-    status.set_defaults(run=run_status)
-    stop = parts.add_parser(
+    add_verb(parts, "status", run_status, "sessions, servers, memory")
+    stop = add_verb(
+        parts,
         "stop",
-        parents=[common],
-        help="end it (a running host starts the next), or end one server (its next call starts it)",
+        run_stop,
+        "end it (a running host starts the next), or end one server (its next call starts it)",
     )
     stop.add_argument("server", nargs="?", default="")
-    stop.set_defaults(run=run_stop)
-    restart = parts.add_parser("restart", parents=[common], help="end it and start the next")
-    restart.set_defaults(run=run_restart)
-    off = parts.add_parser("off", parents=[common], help="a gateway of its own for each host")
-    off.set_defaults(run=run_off)
-    on = parts.add_parser("on", parents=[common], help="one process for all hosts (the default)")
-    on.set_defaults(run=run_on)
-    backend_http.add(parts, common)
-    backend_login.add(parts, common)
-    share = parts.add_parser(
-        "share", parents=[common], help="show which servers hosts share, and why; or choose it"
+    add_verb(parts, "restart", run_restart, "end it and start the next")
+    add_verb(parts, "off", run_off, "a gateway of its own for each host")
+    add_verb(parts, "on", run_on, "one process for all hosts (the default)")
+    backend_http.add(parts)
+    backend_login.add(parts)
+    share = add_verb(
+        parts, "share", run_share, "show which servers hosts share, and why; or choose it"
     )
     share.add_argument("server", nargs="?", default="")
     share.add_argument("choice", nargs="?", choices=(*CHOICES, _AUTO), default=None)
-    share.set_defaults(run=run_share)
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:

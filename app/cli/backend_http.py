@@ -4,7 +4,7 @@ import argparse
 
 from app.catalog.catalog import find_profile
 from app.cli.console import Console
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.gateway.backend import http_access
 from app.host_status.http import over_http
@@ -17,31 +17,24 @@ _BEARER = "A client sends `Authorization: Bearer TOKEN`; toolcrib backend http t
 UNREACHED = ("reaches nothing until it is on again; as a command", "")
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the part."""
-    parser = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "http",
-        help="a URL for programs that only speak HTTP: on, off, status, token, renew",
-        description="A URL on 127.0.0.1 for each profile, off at first; with /SERVER behind it, "
+        "a URL for programs that only speak HTTP: on, off, status, token, renew",
+        "A URL on 127.0.0.1 for each profile, off at first; with /SERVER behind it, "
         "of one server alone. Each profile has a token of its own, which the client sends as "
         "`Authorization: Bearer TOKEN`.",
     )
-    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
-    on = parts.add_parser("on", parents=[common], help="listen, now and after each start")
+    on = add_verb(parts, "on", run_on, "listen, now and after each start")
     on.add_argument("--port", type=int, default=0, metavar="N", help="port (default: as before)")
     on.add_argument("--yes", action="store_true", help="keep values of servers without asking")
-    on.set_defaults(run=run_on)
-    off = parts.add_parser("off", parents=[common], help="stop listening")
-    off.set_defaults(run=run_off)
-    status = parts.add_parser("status", parents=[common], help="the URLs, and whether they answer")
-    status.set_defaults(run=run_status)
-    token = parts.add_parser("token", parents=[common], help="print the token of a profile's URLs")
+    add_verb(parts, "off", run_off, "stop listening")
+    add_verb(parts, "status", run_status, "the URLs, and whether they answer")
+    token = add_verb(parts, "token", run_token, "print the token of a profile's URLs")
     add_profile(token)
-    token.set_defaults(run=run_token)
-    renew = parts.add_parser(
-        "renew", parents=[common], help="make new tokens for all profiles; old tokens stop working"
-    )
-    renew.set_defaults(run=run_renew)
+    add_verb(parts, "renew", run_renew, "make new tokens for all profiles; old tokens stop working")
 
 
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -6,7 +6,7 @@ from functools import partial
 
 from app.catalog.catalog import load_catalog, save_settings
 from app.cli.console import Console
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.cli.ranking import load_encoder
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -23,19 +23,20 @@ from store.records import RunRecord
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add both verbs."""
-    _add_calibrate(verbs, common)
-    _add_learn(verbs, common)
+    _add_calibrate(verbs)
+    _add_learn(verbs)
 
 
-def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def _add_calibrate(verbs: Verbs) -> None:
     point = '{"value", "f1", "recall", "precision", "active", "empty"}'
-    parser = verbs.add_parser(
+    parser = add_verb(
+        verbs,
         "calibrate",
-        parents=[common],
-        help="choose the thresholds from your labelled queries",
-        description='JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
+        run_calibrate,
+        "choose the thresholds from your labelled queries",
+        'JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
         ' "delta": SWEEP or null, "run": ID, "compared": null or {"same_catalogue", "fixed",'
         ' "regressed", "still_failing", "passed", "new"}}; SWEEP is {"best": POINT, "band": [low,'
         ' high] of the best F1, "reached", "held": POINT or null, "points", "bands": [{"recall",'
@@ -47,20 +48,19 @@ def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--use", action="store_true", help="write the best values to the profile")
     parser.add_argument("--compare", action="store_true", help="with the run before")
     add_profile(parser)
-    parser.set_defaults(run=run_calibrate)
 
 
-def _add_learn(verbs: Verbs, common: argparse.ArgumentParser) -> None:
-    parser = verbs.add_parser(
+def _add_learn(verbs: Verbs) -> None:
+    parser = add_verb(
+        verbs,
         "learn",
-        parents=[common],
-        help="let rankings learn from your labelled queries and from activity",
-        description='JSON: {"used", "labels", "before", "after", "reason", "seconds"}: nDCG@10 of'
+        run_learn,
+        "let rankings learn from your labelled queries and from activity",
+        'JSON: {"used", "labels", "before", "after", "reason", "seconds"}: nDCG@10 of'
         ' held-back queries in per cent, CPU seconds; with --reset {"reset": true}.',
     )
     parser.add_argument("--reset", action="store_true", help="forget what was learned")
     add_profile(parser)
-    parser.set_defaults(run=run_learn)
 
 
 def _share(text: str) -> float:

@@ -64,9 +64,18 @@ class Console:
         return self._answers.isatty() and self._err.isatty()
 
     def confirm(self, question: str) -> bool:
-        """A question with yes or no; no is the answer to everything but y and yes."""
+        """A question with yes or no; no is everything but y and yes, and where no person is."""
+        if not self.can_ask:
+            return False
         print(f"{visible(question)} [y/N] ", end="", file=self._err, flush=True)
         return self._answers.readline().strip().lower() in ("y", "yes")
+
+    def agrees(self, question: str, otherwise: str, *, yes: bool = False) -> bool:
+        """True after a yes, given before by `yes` or now; else `otherwise` is noted."""
+        if yes or self.confirm(question):
+            return True
+        self.note(otherwise)
+        return False
 
     def ask_secret(self, question: str) -> str:
         """A line that is not shown as it is typed; from a pipe, its first line."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 _MOST = 10  # tools named
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    digest = verbs.add_parser(
+    digest = add_verb(
+        verbs,
         "digest",
-        parents=[common],
-        help="the week in short: calls, tools never called, cost, proposals",
-        description='JSON: {"profile", "state", "sentence", "calls", "called": [{"tool", "calls"}],'
+        run_digest,
+        "the week in short: calls, tools never called, cost, proposals",
+        'JSON: {"profile", "state", "sentence", "calls", "called": [{"tool", "calls"}],'
         ' "never_called": {"tools", "tokens"}, "hosts": [{"host", "requests", "tokens", "spent", '
         '"money"}], "proposals": [{"key", "kind", "title", "evidence", "tools", "saves", '
         '"budget", "command"}], "put_off": [{"key", "title", "until"}], "assumption"}; state is '
@@ -36,7 +37,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     group.add_argument("--snooze", metavar="KEY", help="put a proposal off for 30 days")
     group.add_argument("--never", metavar="KEY", help="never make a proposal again")
     group.add_argument("--again", metavar="KEY", help="undo both")
-    digest.set_defaults(run=run_digest)
 
 
 def run_digest(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

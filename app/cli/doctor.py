@@ -3,20 +3,21 @@
 import argparse
 
 from app.cli.console import Console, table
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_verb
 from app.core.context import AppContext
 from app.doctor.checks import BAD, Result, examine
 
 UNWELL = 1
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser(
+    parser = add_verb(
+        verbs,
         "doctor",
-        parents=[common],
-        help="check this machine and Toolcrib's own files",
-        description="Check version, platform, paths, settings, store, encoder, speed and hosts. "
+        run_doctor,
+        "check this machine and Toolcrib's own files",
+        "Check version, platform, paths, settings, store, encoder, speed and hosts. "
         "Starts nothing; writes only with --repair. The text holds no secret values and can be "
         'pasted into an issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": '
         '[{"check", "state", "text", "hint"}]}; state is ok, note or problem.',
@@ -26,7 +27,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         action="store_true",
         help="repair a damaged store: keep a copy, rebuild what can be rebuilt",
     )
-    parser.set_defaults(run=run_doctor, needs_settings=False)
+    parser.set_defaults(needs_settings=False)
 
 
 def run_doctor(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -20,8 +20,8 @@ def expand_hidden(args: argparse.Namespace, ctx: AppContext, console: Console) -
         return True
     names = ", ".join(rows[0].server.name for rows in servers.values())
     console.note(f"{plural(len(servers), 'server')} to ask: {names}. {CONSENT}")
-    if not args.yes and not (console.can_ask and console.confirm("Start and ask them?")):
-        console.note("Nothing was started. To agree without being asked, add --yes.")
+    refused = "Nothing was started. To agree without being asked, add --yes."
+    if not console.agrees("Start and ask them?", refused, yes=args.yes):
         return False
     try:
         for done in ask_servers(ctx, Places.here(), servers):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.catalog.catalog import Catalog, load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.export import apply as writes
@@ -34,13 +34,14 @@ from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verbs."""
-    hosts = verbs.add_parser(
+    hosts = add_verb(
+        verbs,
         "hosts",
-        parents=[common],
-        help="the hosts on this machine, their files, and the way recommended for each",
-        description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
+        run_hosts,
+        "the hosts on this machine, their files, and the way recommended for each",
+        'JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
         '"problem"}], "state", "mode", "http", "profile", "changes", "modes", "recommended", '
         '"reason", "saving", "exports", "tools", "tokens", "later", "behind", '
         '"own_search"}]}; "http": its entry is a URL; "behind": the servers that its one entry '
@@ -54,12 +55,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
     hosts.add_argument("--project", type=Path, metavar="DIR")
     add_profile(hosts)
-    hosts.set_defaults(run=run_hosts)
-    export = verbs.add_parser(
+    export = add_verb(
+        verbs,
         "export",
-        parents=[common],
-        help="write a host's config: native, pruned, through Toolcrib, or as it was",
-        description='JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
+        run_export,
+        "write a host's config: native, pruned, through Toolcrib, or as it was",
+        'JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
         '"changes", "backup"}], "warnings", "tokens_before", "tokens_after", "later", '
         '"tools_before", "tools_after", "behind", "also", "secrets_moved", "restart"}; "behind": '
         "servers that the one entry reaches, by default those that the host has; "
@@ -102,12 +103,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         " asking",
     )
     add_profile(export)
-    export.set_defaults(run=run_export)
-    restore = verbs.add_parser(
+    restore = add_verb(
+        verbs,
         "restore",
-        parents=[common],
-        help="put a host's files back to what they were before Toolcrib",
-        description='JSON: {"restored": [PATH]}. "all" restores every host; hooks and rules go too;'
+        run_restore,
+        "put a host's files back to what they were before Toolcrib",
+        'JSON: {"restored": [PATH]}. "all" restores every host; hooks and rules go too;'
         " --last takes only the newest write about servers back. Changes made since Toolcrib wrote"
         " are shown, and dropped only when you agree or with --yes; the present file is kept as a"
         " copy.",
@@ -115,7 +116,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     restore.add_argument("host", help="an id, or all")
     restore.add_argument("--last", action="store_true", help="only the newest write")
     restore.add_argument("--yes", action="store_true", help="drop later changes without asking")
-    restore.set_defaults(run=run_restore)
 
 
 def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -197,34 +197,26 @@ def _may_be_over(outcome: Verdict, args: argparse.Namespace, console: Console) -
             "Turn tools off (toolcrib check --suggest), or: toolcrib profile set"
             " budget.on_block=report",
         )
-    if not outcome.asks or args.yes:
-        return True
-    if console.can_ask and console.confirm(f"{outcome.why_blocked} Write anyway?"):
-        return True
-    console.note(f"Nothing was written: {outcome.why_blocked} To write it anyway, add --yes.")
-    return False
+    refused = f"Nothing was written: {outcome.why_blocked} To write it anyway, add --yes."
+    question = f"{outcome.why_blocked} Write anyway?"
+    return console.agrees(question, refused, yes=args.yes or not outcome.asks)
 
 
 def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
     """True if the endpoint may be switched on, where it is off and the host needs it."""
-    if made.endpoint is None or made.endpoint.on or args.yes:
+    if made.endpoint is None or made.endpoint.on:
         return True
     question = f"Switch the HTTP endpoint on, at 127.0.0.1:{made.endpoint.port}?"
-    if console.can_ask and console.confirm(question):
-        return True
-    console.note("Nothing was written. Switch it on with: toolcrib backend http on, or with --yes.")
-    return False
+    refused = "Nothing was written. Switch it on with: toolcrib backend http on, or with --yes."
+    return console.agrees(question, refused, yes=args.yes)
 
 
 def _may_give_token(made: Plan, args: argparse.Namespace, console: Console) -> bool:
     """True if the member's token may be written in clear, where the host needs it."""
-    if not made.gives_token or args.yes:
-        return True
     where = ", ".join(str(file.path) for file in made.files)
-    if console.can_ask and console.confirm(f"Write your team token into {where}?"):
-        return True
-    console.note(f"Nothing was written. Set {VARIABLE}, or write the token itself with --yes.")
-    return False
+    refused = f"Nothing was written. Set {VARIABLE}, or write the token itself with --yes."
+    yes = args.yes or not made.gives_token
+    return console.agrees(f"Write your team token into {where}?", refused, yes=yes)
 
 
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -286,12 +278,8 @@ def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
     lost = restore_effect(db)[1] if every else dropped(find_drift(exports.for_host(db, args.host)))
     for sentence in lost:
         console.note(f"Dropped by restoring: {sentence}")
-    if not lost or args.yes:
-        return True
-    if console.can_ask and console.confirm("Restore and drop these changes?"):
-        return True
-    console.note("Nothing was restored. To drop these changes without being asked, add --yes.")
-    return False
+    refused = "Nothing was restored. To drop these changes without being asked, add --yes."
+    return console.agrees("Restore and drop these changes?", refused, yes=args.yes or not lost)
 
 
 def _size_json(status: HostStatus, catalog: Catalog) -> Json:

@@ -9,7 +9,7 @@ from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -29,13 +29,14 @@ FORMATS = ("text", "markdown", "junit", "json", "sarif")
 OVER_BUDGET = 4
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add both verbs."""
-    cost = verbs.add_parser(
+    cost = add_verb(
+        verbs,
         "footprint",
-        parents=[common],
-        help="tokens of the tools that are on, per server",
-        description="Tokens of the tools that are on, counted over name, description and input "
+        run_footprint,
+        "tokens of the tools that are on, per server",
+        "Tokens of the tools that are on, counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
         '"verdict"}], "hiding": [{"tool", "kind"}], "twice": [{"server", "host", "names", '
@@ -53,12 +54,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     cost.add_argument("--yes", action="store_true", help="agree to --expand without being asked")
     cost.add_argument("--tools", action="store_true", help="list every tool")
-    cost.set_defaults(run=run_footprint)
-    check = verbs.add_parser(
+    check = add_verb(
+        verbs,
         "check",
-        parents=[common],
-        help="PASS, WARN or BLOCK against a budget (for CI)",
-        description="Compare the tools that are on, of all servers together or as one host's "
+        run_check,
+        "PASS, WARN or BLOCK against a budget (for CI)",
+        "Compare the tools that are on, of all servers together or as one host's "
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
         '"tools", "reasons", "expanded" as in footprint, "hosts" [{"id", "verdict", '
@@ -82,7 +83,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--fail-on", choices=("warn", "block"), default="block")
     _add_project_options(check)
-    check.set_defaults(run=run_check)
 
 
 def _add_project_options(check: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import apsw
 
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.paths import gateway_program
 from app.gateway.backend.rendezvous import why_none
@@ -18,19 +18,20 @@ from app.hosts.places import Places
 from store import exports
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "hook",
-        help="suggest tools for each prompt, by a hook in the host's own file",
-        description=hooks.READS,
+        "suggest tools for each prompt, by a hook in the host's own file",
+        hooks.READS,
     )
-    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
-    install = parts.add_parser(
+    install = add_verb(
+        parts,
         "install",
-        parents=[common],
-        help="write the hook",
-        description='JSON: {"host", "file", "form", "written", "notes"}. --dry-run writes nothing '
+        run_install,
+        "write the hook",
+        'JSON: {"host", "file", "form", "written", "notes"}. --dry-run writes nothing '
         "and shows the difference.",
     )
     install.add_argument("host", help="an id: see toolcrib hook status")
@@ -42,22 +43,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     install.add_argument("--dry-run", action="store_true")
     add_profile(install)
-    install.set_defaults(run=run_install)
-    remove = parts.add_parser(
-        "remove", parents=[common], help="remove the hook", description='JSON: {"changed": []}.'
-    )
+    remove = add_verb(parts, "remove", run_remove, "remove the hook", 'JSON: {"changed": []}.')
     remove.add_argument("host", help="an id, or all")
-    remove.set_defaults(run=run_remove)
-    status = parts.add_parser(
+    status = add_verb(
+        parts,
         "status",
-        parents=[common],
-        help="list the hosts that have the hook",
-        description='JSON: {"hosts": [{"id", "file", "installed", "form", "problem", '
+        run_status,
+        "list the hosts that have the hook",
+        'JSON: {"hosts": [{"id", "file", "installed", "form", "problem", '
         '"state", "words"}]}; "state" is on, off, waiting (for a step of yours in the host), '
         "silent or impossible.",
     )
     status.add_argument("host", nargs="?", default="")
-    status.set_defaults(run=run_status)
     run = parts.add_parser("run", help="run by a host; reads the prompt on stdin")
     run.add_argument("host")
     add_profile(run)

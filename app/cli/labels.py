@@ -9,7 +9,7 @@ import apsw
 
 from app.catalog.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.ranking.learning.label_files import SPLIT, read
@@ -18,48 +18,37 @@ from store.connection import transaction
 from store.records import LabelRecord
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("labels", help="label queries with the tools they should find")
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    actions = add_group(verbs, "labels", "label queries with the tools they should find")
     shown = '{"id", "query", "expected": ["server/tool"], "source"}'
-    listed = actions.add_parser(
-        "list", parents=[common], help="all of them", description=f'JSON: {{"labels": [{shown}]}}.'
-    )
-    listed.set_defaults(run=run_list)
-    one = actions.add_parser(
-        "add", parents=[common], help="one query; no tool means that none fits",
-        description='JSON: {"added": N, "labels": N in all}.',
-    )  # fmt: skip
+    add_verb(actions, "list", run_list, "all of them", f'JSON: {{"labels": [{shown}]}}.')
+    added = 'JSON: {"added": N, "labels": N in all}.'
+    one = add_verb(actions, "add", run_add, "one query; no tool means that none fits", added)
     one.add_argument("query")
     one.add_argument("tools", nargs="*", metavar="TOOL", help="server/tool")
     add_profile(one)
-    one.set_defaults(run=run_add)
-    many = actions.add_parser(
+    many = add_verb(
+        actions,
         "import",
-        parents=[common],
-        help="from .jsonl or .csv",
-        description='A JSONL line is {"query", "expected": ["server/tool"]}; a CSV file has the'
-        f" columns query and expected, tools joined by {SPLIT}."
-        ' JSON: {"added": N, "labels": N in all}.',
+        run_import,
+        "from .jsonl or .csv",
+        'A JSONL line is {"query", "expected": ["server/tool"]}; a CSV file has the'
+        f" columns query and expected, tools joined by {SPLIT}. {added}",
     )
     many.add_argument("file", type=Path)
-    many.set_defaults(run=run_import)
-    taken = actions.add_parser(
+    taken = add_verb(
+        actions,
         "records",
-        parents=[common],
-        help="from the hosts' records: a prompt, and the tools called after it",
-        description="Only of hosts whose profile keeps prompts, and after `toolcrib usage read`"
+        run_records,
+        "from the hosts' records: a prompt, and the tools called after it",
+        "Only of hosts whose profile keeps prompts, and after `toolcrib usage read`"
         " was agreed to. The first 500 characters of a prompt are kept, credentials as dots."
-        ' JSON: {"added": N, "labels": N in all}.',
+        f" {added}",
     )
     add_profile(taken)
-    taken.set_defaults(run=run_records)
-    gone = actions.add_parser(
-        "delete", parents=[common], help="forget one", description='JSON: {"deleted": ID}.'
-    )
+    gone = add_verb(actions, "delete", run_delete, "forget one", 'JSON: {"deleted": ID}.')
     gone.add_argument("id", type=int)
-    gone.set_defaults(run=run_delete)
 
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

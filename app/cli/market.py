@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import apsw
 
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_group, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -32,15 +32,15 @@ _UNPREPARED = (
 )
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add both verbs."""
-    parser = verbs.add_parser("registry", help="lists of servers that could be installed")
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    adds = actions.add_parser(
+    actions = add_group(verbs, "registry", "lists of servers that could be installed")
+    adds = add_verb(
+        actions,
         "add",
-        parents=[common],
-        help="add a registry that speaks v0.1, such as your team's",
-        description='JSON: {"added": NAME}. Nothing is fetched before a sync.',
+        run_add,
+        "add a registry that speaks v0.1, such as your team's",
+        'JSON: {"added": NAME}. Nothing is fetched before a sync.',
     )
     adds.add_argument("url", help="its base, as https://registry.example.com")
     adds.add_argument("--name", default="", help="its name here (default: its host)")
@@ -51,45 +51,45 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="sent with each request; its value is asked for",
     )
     adds.add_argument("--private", action="store_true", help="allow addresses in your own network")
-    adds.set_defaults(run=run_add)
-    lists = actions.add_parser(
+    add_verb(
+        actions,
         "list",
-        parents=[common],
-        help="the registries, and when each was synced",
-        description='JSON: {"sources": [{"name", "url", "servers", "synced", "problem", "header",'
+        run_list,
+        "the registries, and when each was synced",
+        'JSON: {"sources": [{"name", "url", "servers", "synced", "problem", "header",'
         ' "private"}], "servers", "tools"}.',
     )
-    lists.set_defaults(run=run_list)
-    syncs = actions.add_parser(
+    syncs = add_verb(
+        actions,
         "sync",
-        parents=[common],
-        help="fetch a registry's list, later only its changes",
-        description='JSON: {"synced": [{"source", "servers", "removed", "left_out", "bytes",'
+        run_sync,
+        "fetch a registry's list, later only its changes",
+        'JSON: {"synced": [{"source", "servers", "removed", "left_out", "bytes",'
         ' "problems"}]}. Goes on where one was stopped.',
     )
     syncs.add_argument("sources", nargs="*", help="only these (default: official, and your own)")
     syncs.add_argument("--full", action="store_true", help="everything, not only what changed")
-    syncs.set_defaults(run=run_sync)
-    prepares = actions.add_parser(
+    add_verb(
+        actions,
         "prepare",
-        parents=[common],
-        help="make what is listed searchable by meaning (4 ms of CPU a text)",
-        description='JSON: {"prepared": NUMBER}.',
+        run_prepare,
+        "make what is listed searchable by meaning (4 ms of CPU a text)",
+        'JSON: {"prepared": NUMBER}.',
     )
-    prepares.set_defaults(run=run_prepare)
-    removes = actions.add_parser(
+    removes = add_verb(
+        actions,
         "remove",
-        parents=[common],
-        help="forget a registry and its list; servers that were added stay",
-        description='JSON: {"removed": NAME}.',
+        run_remove,
+        "forget a registry and its list; servers that were added stay",
+        'JSON: {"removed": NAME}.',
     )
     removes.add_argument("name")
-    removes.set_defaults(run=run_remove)
-    finds = verbs.add_parser(
+    finds = add_verb(
+        verbs,
         "find",
-        parents=[common],
-        help='find servers that could be installed: toolcrib find "extract pdf text"',
-        description='JSON: {"query", "servers": [{"name", "version", "description", "score",'
+        run_find,
+        'find servers that could be installed: toolcrib find "extract pdf text"',
+        'JSON: {"query", "servers": [{"name", "version", "description", "score",'
         ' "tools", "known_tools", "tokens", "status", "source", "installed",'
         ' "addable"}], "searched", "note"}.'
         " Nothing is sent anywhere: lists are searched on this machine.",
@@ -97,7 +97,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     finds.add_argument("query")
     finds.add_argument("--limit", type=int, default=10, metavar="N")
     finds.add_argument("--words-only", action="store_true", help="without the encoder")
-    finds.set_defaults(run=run_find)
 
 
 def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

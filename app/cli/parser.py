@@ -69,9 +69,7 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"toolcrib {own_version()}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--json", action="store_true", help="print one JSON document")
     typed = VERBS.get(argv[0]) if argv else None
     for module in [typed] if typed else dict.fromkeys(VERBS.values()):
-        import_module(f"app.cli.{module}").add(verbs, common)
+        import_module(f"app.cli.{module}").add(verbs)
     return parser

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.catalog.catalog import load_catalog
 from app.cli.console import Console, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export.policy_writing import (
@@ -26,45 +26,39 @@ from store.records import PolicyTrust
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    verb = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "policy",
-        parents=[common],
-        help=f"policy files of repositories ({FILE_NAME}) and of profiles (policy.toml)",
-        description="A session of a host in a repository is narrowed by its policy file once you "
+        f"policy files of repositories ({FILE_NAME}) and of profiles (policy.toml)",
+        "A session of a host in a repository is narrowed by its policy file once you "
         "trust the file's present text. It switches nothing on. docs/policy.md has every key. "
         'JSON of list: {"policies": [{"path", "state", "problem"}]}; of the others {"path", '
         '"state", "problem", "tools", "tokens", "refused"}; of a profile\'s {"path", "profile"}.',
     )
-    parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
-    lists = parts.add_parser("list", parents=[common], help="files that sessions met")
-    lists.set_defaults(run=run_list)
+    add_verb(parts, "list", run_list, "files that sessions met")
     for name, words in (
         ("show", "the tools that a file leaves of a profile"),
         ("trust", "use the file as it is now"),
         ("distrust", "stop using a file"),
     ):
-        part = parts.add_parser(name, parents=[common], help=words)
+        part = add_verb(parts, name, run_one, words)
         part.add_argument("folder", nargs="?", type=Path, default=Path(), help="or the file")
         add_profile(part)
-        part.set_defaults(run=run_one, part=name)
+        part.set_defaults(part=name)
     for name, words, run in (
         ("export", "write a profile's values to a new file", run_export),
         ("import", "give a profile the values of a file, once", run_import),
         ("use", "let a profile take its values from a file; one that is missing is made", run_use),
     ):
-        part = parts.add_parser(name, parents=[common], help=words)
+        part = add_verb(parts, name, run, words)
         part.add_argument("file", type=Path, help="policy.toml")
         add_profile(part)
-        part.set_defaults(run=run)
-    undo = parts.add_parser("undo", parents=[common], help="take the newest write of a file back")
+    undo = add_verb(parts, "undo", run_undo, "take the newest write of a file back")
     undo.add_argument("--yes", action="store_true", help="agree without being asked")
     add_profile(undo)
-    undo.set_defaults(run=run_undo)
-    leave = parts.add_parser("leave", parents=[common], help="let a profile keep its own values")
-    add_profile(leave)
-    leave.set_defaults(run=run_leave)
+    add_profile(add_verb(parts, "leave", run_leave, "let a profile keep its own values"))
 
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -170,8 +164,8 @@ def run_undo(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
                 now.splitlines(), then.splitlines(), write.path, write.path, lineterm="", n=2
             )
             console.note("\n".join(lines))
-            if not (console.can_ask and console.confirm("Write this?")):
-                console.note("Nothing was written. To agree without being asked, add --yes.")
+            refused = "Nothing was written. To agree without being asked, add --yes."
+            if not console.agrees("Write this?", refused):
                 return NEEDS_CONSENT
         undo_write(db, args.profile, write, paths=ctx.paths, at=ctx.clock())
     words = f"{write.path} is as it was before the newest write. The text until now is kept."

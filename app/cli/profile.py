@@ -13,7 +13,7 @@ from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
 from app.cli import profile_fit, splits
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Run, Verbs, add_group, add_profile, add_verb
 from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -23,12 +23,11 @@ from app.export.policy_writing import change_profile
 from app.policy import profiles
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("profile", help="list, show and change profiles")
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _action(actions, common, "list", _list, "every profile")
-    show = _action(actions, common, "show", _show, "a profile's tools and settings")
+    actions = add_group(verbs, "profile", "list, show and change profiles")
+    add_verb(actions, "list", _list, "every profile")
+    show = add_verb(actions, "show", _show, "a profile's tools and settings")
     show.add_argument("profile", nargs="?", default="default")
     for name, help_ in (
         ("on", "turn tools on"),
@@ -36,35 +35,25 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         ("pin", "always show these tools"),
         ("unpin", "no longer always show them"),
     ):
-        change = _action(actions, common, name, _CHANGES[name], help_)
+        change = add_verb(actions, name, _CHANGES[name], help_)
         change.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(change)
-    profile_fit.add_arguments(_action(actions, common, "fit", profile_fit.run_fit, _FIT))
-    create = _action(actions, common, "create", _create, "a new profile")
+    profile_fit.add(actions)
+    create = add_verb(actions, "create", _create, "a new profile")
     create.add_argument("name")
     create.add_argument("--copy", metavar="P", help="start from this profile")
-    rename = _action(actions, common, "rename", _rename, "give a profile another name")
+    rename = add_verb(actions, "rename", _rename, "give a profile another name")
     rename.add_argument("name")
     rename.add_argument("new")
-    delete = _action(actions, common, "delete", _delete, "forget a profile")
+    delete = add_verb(actions, "delete", _delete, "forget a profile")
     delete.add_argument("name")
-    splits.add(actions, common)
-    setting = _action(actions, common, "set", _set, "change a setting, as in routing.k=8")
+    splits.add(actions)
+    setting = add_verb(actions, "set", _set, "change a setting, as in routing.k=8")
     setting.add_argument("assignment", metavar="NAME=VALUE")
     add_profile(setting)
 
 
-_FIT = "the tools of a server that fit in the budget, best first; --apply ticks them"
-Run = Callable[[argparse.Namespace, AppContext, Console], int]
 Change = Callable[[apsw.Connection, str, Iterable[int], bool], Changes]
-
-
-def _action(
-    actions: Verbs, common: argparse.ArgumentParser, name: str, run: Run, help_: str
-) -> argparse.ArgumentParser:
-    parser = actions.add_parser(name, parents=[common], help=help_)
-    parser.set_defaults(run=run)
-    return parser
 
 
 def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

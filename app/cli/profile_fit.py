@@ -6,7 +6,7 @@ import apsw
 
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog, set_on
 from app.cli.console import Console, number, table
-from app.cli.options import add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.cli.ranking import load_encoder
 from app.core.changes import Changes
 from app.core.context import AppContext
@@ -18,11 +18,15 @@ from store import market
 from store.typed import Json
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = (
+def add(actions: Verbs) -> None:
+    """Add the verb's action."""
+    parser = add_verb(
+        actions,
+        "fit",
+        run_fit,
+        "the tools of a server that fit in the budget, best first; --apply ticks them",
         'JSON: {"server", "query", "on": [TOOL], "off": [TOOL], "without", "all_on", "proposed",'
-        ' "doubles", "applied"}. Tools that wait in Review count as approved.'
+        ' "doubles", "applied"}. Tools that wait in Review count as approved.',
     )
     parser.add_argument("server")
     parser.add_argument(

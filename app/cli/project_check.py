@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cli.console import Console
-from app.cli.options import NEEDS_CONSENT, Verbs
+from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
@@ -21,19 +21,19 @@ from app.tokens.counters import counter
 OVER_BUDGET = 4
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb `lock`; `check --project` is added by app.cli.footprint."""
-    locks = verbs.add_parser(
+    locks = add_verb(
+        verbs,
         "lock",
-        parents=[common],
-        help="write toolcrib.lock: hash and tokens of every tool of a project",
-        description="Starts the servers that a project's own files name, asks each for its tools "
+        run_lock,
+        "write toolcrib.lock: hash and tokens of every tool of a project",
+        "Starts the servers that a project's own files name, asks each for its tools "
         f"and writes {FILE_NAME}. Commit it; toolcrib check --project then names every changed "
         'text and every added token. JSON: {"file", "servers", "tools", "tokens"}.',
     )
     locks.add_argument("--project", type=Path, default=Path(), metavar="DIR")
     locks.add_argument("--yes", action="store_true", help="start the servers without asking")
-    locks.set_defaults(run=run_lock)
 
 
 def run_lock(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -105,10 +105,8 @@ def _agreed(servers: Sequence[ProjectServer], console: Console, *, yes: bool) ->
         console.note(f"  {visible(server.name)}: {server.text.command}")
         for note in server.text.notes:
             console.note(f"      {note}")
-    if console.can_ask and console.confirm("Start them?"):
-        return True
-    console.note("Nothing was started. To start them without being asked, add --yes.")
-    return False
+    refused = "Nothing was started. To start them without being asked, add --yes."
+    return console.agrees("Start them?", refused)
 
 
 def _read(servers: Sequence[ProjectServer], console: Console) -> tuple[ReadServer, ...]:

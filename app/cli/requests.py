@@ -8,7 +8,7 @@ import apsw
 
 from app.catalog.catalog import CatalogTool, load_catalog, match_tools
 from app.cli.console import Console, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
@@ -25,33 +25,33 @@ from store.records import ToolRecord
 _SOURCES = ("pack", "model", "user", "label")
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("requests", help="example requests of each tool")
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    show = actions.add_parser(
+    actions = add_group(verbs, "requests", "example requests of each tool")
+    show = add_verb(
+        actions,
         "show",
-        parents=[common],
-        help="the requests and who wrote them",
-        description='JSON: {"requests": [{"tool", "text", "source"}]}.',
+        run_show,
+        "the requests and who wrote them",
+        'JSON: {"requests": [{"tool", "text", "source"}]}.',
     )
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
-    show.set_defaults(run=run_show)
-    edit = actions.add_parser(
+    edit = add_verb(
+        actions,
         "set",
-        parents=[common],
-        help="replace a tool's requests; without TEXT, remove them all",
-        description='JSON: {"tool", "before": [TEXT], "requests": [TEXT]}. Put them back with the'
+        run_set,
+        "replace a tool's requests; without TEXT, remove them all",
+        'JSON: {"tool", "before": [TEXT], "requests": [TEXT]}. Put them back with the'
         ' texts in "before".',
     )
     edit.add_argument("tool")
     edit.add_argument("texts", nargs="*", metavar="TEXT")
-    edit.set_defaults(run=run_set)
-    write = actions.add_parser(
+    write = add_verb(
+        actions,
         "write",
-        parents=[common],
-        help="let your own model write three for each tool, once you agree",
-        description="Sends names and descriptions of these tools, with their servers' names, to the"
+        run_write,
+        "let your own model write three for each tool, once you agree",
+        "Sends names and descriptions of these tools, with their servers' names, to the"
         " endpoint, command line or connected host that you name, and nowhere else. Tools that have"
         " some from a model are left out, so that a stopped run goes on, and tools that are held"
         " back: their"
@@ -72,23 +72,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "--also-new", action="store_true", help="later also for servers that a scan reads anew"
     )
     write.add_argument("--yes", action="store_true", help="send without asking")
-    write.set_defaults(run=run_write)
-    stop = actions.add_parser(
+    add_verb(
+        actions,
         "stop",
-        parents=[common],
-        help="write none for new servers any more",
-        description='JSON: {"also_new": false}.',
+        run_stop,
+        "write none for new servers any more",
+        'JSON: {"also_new": false}.',
     )
-    stop.set_defaults(run=run_stop)
-    forget = actions.add_parser(
-        "forget",
-        parents=[common],
-        help="delete what one source wrote",
-        description='JSON: {"deleted": N}.',
+    forget = add_verb(
+        actions, "forget", run_forget, "delete what one source wrote", 'JSON: {"deleted": N}.'
     )
     forget.add_argument("tools", nargs="*")
     forget.add_argument("--source", choices=_SOURCES, required=True)
-    forget.set_defaults(run=run_forget)
     for action in (show, edit, write, forget):
         add_profile(action)
 
@@ -245,10 +240,7 @@ def _agreed(
     console.note(what_is_sent(tools, model.place))
     if args.also_new:
         console.note("Those of servers that a scan reads later go there, too, without a question.")
-    if args.yes or (console.can_ask and console.confirm("Send them?")):
-        return True
-    console.note("Nothing was sent. Agree with --yes.")
-    return False
+    return console.agrees("Send them?", "Nothing was sent. Agree with --yes.", yes=args.yes)
 
 
 def _as_json(written: request_writer.WriterResult) -> dict[str, object]:

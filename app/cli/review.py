@@ -7,7 +7,7 @@ from app.catalog.catalog import Catalog, load_catalog, match_tools, trust_server
 from app.catalog.reasons import sentence
 from app.catalog.server_findings import findings_of
 from app.cli.console import Console, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.text import plural
 from app.safety.hidden import spelled_out
@@ -20,19 +20,19 @@ from store.connection import transaction
 _MOST_LINES = 60  # of one part's difference; JSON has all
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the three verbs."""
-    review = verbs.add_parser(
+    review = add_verb(
+        verbs,
         "review",
-        parents=[common],
-        help="findings: tools that changed, or whose text looks like an instruction",
-        description='JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
+        run_review,
+        "findings: tools that changed, or whose text looks like an instruction",
+        'JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
         '"held": [{"tool", "why"}], "notices": [{"kind", "text", "about"}], '
         '"changes": [{"tool", "place", "before", "after"}]}.',
     )
     add_profile(review)
     review.add_argument("--info", action="store_true", help="also findings that are remarks only")
-    review.set_defaults(run=run_review)
     for name, run, key, summary in (
         (
             "trust",
@@ -42,12 +42,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         ),
         ("hold", run_hold, "held", "keep tools from hosts until you trust them"),
     ):
-        decide = verbs.add_parser(
-            name, parents=[common], help=summary, description=f'JSON: {{"{key}": [TOOL]}}.'
-        )
+        decide = add_verb(verbs, name, run, summary, f'JSON: {{"{key}": [TOOL]}}.')
         decide.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(decide)
-        decide.set_defaults(run=run)
 
 
 def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -5,7 +5,7 @@ import json
 import os
 
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
@@ -17,13 +17,14 @@ from store.typed import Json
 _SECONDS = 10.0  # that the backend has for its answer
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser(
+    parser = add_verb(
+        verbs,
         "route",
-        parents=[common],
-        help="try a query: which tools it gets, and why",
-        description='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
+        run_route,
+        "try a query: which tools it gets, and why",
+        'JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
         '"tokens", "gate", "tier", "parts", "matched"}], "tokens", '
         '"steps": [{"step", "tool"}], "note", '
         '"best_off": sentence if the best match is switched off}, best tool first. '
@@ -35,7 +36,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="score parts and the remedy")
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="rows of the table")
     parser.add_argument("--words-only", action="store_true", help="without the encoder")
-    parser.set_defaults(run=run_route)
 
 
 def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -4,7 +4,7 @@ import argparse
 
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.export.apply import apply
 from app.hooks.files import remove
@@ -13,41 +13,37 @@ from app.hosts.facts import host
 from app.hosts.places import Places
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "rules",
-        help="add instructions for Toolcrib's menu to a host's rules file",
-        description="Writes three lines between markers at the end of the host's own rules file"
+        "add instructions for Toolcrib's menu to a host's rules file",
+        "Writes three lines between markers at the end of the host's own rules file"
         " (CLAUDE.md, AGENTS.md ...), for agents that never call search_tools by themselves.",
     )
-    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
-    install = parts.add_parser(
+    install = add_verb(
+        parts,
         "install",
-        parents=[common],
-        help="write the instructions",
-        description='JSON: {"host", "file", "written", "notes"}. --dry-run writes nothing and shows'
+        run_install,
+        "write the instructions",
+        'JSON: {"host", "file", "written", "notes"}. --dry-run writes nothing and shows'
         " the difference.",
     )
     install.add_argument("host", help="an id: see toolcrib rules status")
     install.add_argument("--dry-run", action="store_true")
     add_profile(install)
-    install.set_defaults(run=run_install)
-    gone = parts.add_parser(
-        "remove",
-        parents=[common],
-        help="remove the instructions",
-        description='JSON: {"changed": []}.',
+    gone = add_verb(
+        parts, "remove", run_remove, "remove the instructions", 'JSON: {"changed": []}.'
     )
     gone.add_argument("host", help="an id, or all")
-    gone.set_defaults(run=run_remove)
-    status = parts.add_parser(
+    add_verb(
+        parts,
         "status",
-        parents=[common],
-        help="list the hosts that have the instructions",
-        description='JSON: {"hosts": [{"id", "file", "installed", "problem"}]}.',
+        run_status,
+        "list the hosts that have the instructions",
+        'JSON: {"hosts": [{"id", "file", "installed", "problem"}]}.',
     )
-    status.set_defaults(run=run_status)
 
 
 def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

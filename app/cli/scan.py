@@ -12,7 +12,7 @@ from app.catalog.catalog import trust_server
 from app.catalog.reasons import DISABLED, sentence
 from app.cli import market_add
 from app.cli.console import Console, table
-from app.cli.options import NEEDS_CONSENT, Verbs
+from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import visible
@@ -40,13 +40,14 @@ _JSON = (
 )
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verbs."""
-    reads = verbs.add_parser(
+    reads = add_verb(
+        verbs,
         "scan",
-        parents=[common],
-        help="find the servers of this machine's hosts and read their tools",
-        description="Reads the hosts' files, shows the exact commands, asks, then starts each "
+        run_scan,
+        "find the servers of this machine's hosts and read their tools",
+        "Reads the hosts' files, shows the exact commands, asks, then starts each "
         f"server, asks it for its tools and stops it. {_JSON}",
     )
     reads.add_argument("servers", nargs="*", help="only these servers (default: all trusted)")
@@ -55,12 +56,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "--trust-projects", action="store_true", help="start and trust those of projects too"
     )
     reads.add_argument("--yes", action="store_true", help="start them without asking")
-    reads.set_defaults(run=run_scan)
-    takes = verbs.add_parser(
+    takes = add_verb(
+        verbs,
         "import",
-        parents=[common],
-        help="take the servers of a config file",
-        description="Registers the servers of any host's config file; with --profile that "
+        run_import,
+        "take the servers of a config file",
+        "Registers the servers of any host's config file; with --profile that "
         "profile shows only these. Secret values move to the keychain, or to a file that only "
         f"you can read. {_JSON}",
     )
@@ -69,12 +70,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     takes.add_argument("--dry-run", action="store_true", help="show what the file names")
     takes.add_argument("--scan", action="store_true", help="read their tools at once")
     takes.add_argument("--yes", action="store_true", help="start them without asking")
-    takes.set_defaults(run=run_import)
-    typed = verbs.add_parser(
+    typed = add_verb(
+        verbs,
         "add",
-        parents=[common],
-        help="add a server: toolcrib add NAME [--env K=V] -- COMMAND ARGS, or add --from LISTED",
-        description='JSON: {"added": NAME, "state": added, replaced or same}; with --from'
+        run_add,
+        "add a server: toolcrib add NAME [--env K=V] -- COMMAND ARGS, or add --from LISTED",
+        'JSON: {"added": NAME, "state": added, replaced or same}; with --from'
         ' {"added", "from", "version", "command"}, and with --dry-run what is known of it.',
     )
     name = typed.add_argument("name", help="with --from it may be left out")
@@ -83,7 +84,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     typed.add_argument("--cwd", default="")
     command = typed.add_argument("command", nargs="+", help="the command, or a URL")
     market_add.add_arguments(typed, (name, command))
-    typed.set_defaults(run=run_add)
 
 
 def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -11,7 +11,7 @@ from app.catalog.catalog import set_disabled
 from app.cli import server_update
 from app.cli.console import Console
 from app.cli.export import shown_difference
-from app.cli.options import NEEDS_CONSENT, Verbs
+from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export import apply as writes
@@ -44,12 +44,11 @@ _SHAPE = (
 )
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("server", help="disable, edit, rename or remove one server")
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    actions = add_group(verbs, "server", "disable, edit, rename or remove one server")
     for name, words in _WORDS.items():
-        one = actions.add_parser(name, parents=[common], help=words, description=_SHAPE)
+        one = add_verb(actions, name, run_server, words, _SHAPE)
         one.add_argument("server", help="its name, as in toolcrib footprint or in the file")
         if name == "rename":
             one.add_argument("new", help="its new name")
@@ -60,27 +59,23 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         one.add_argument("--scope", metavar="SCOPE", help="the scope, if it is in the file twice")
         one.add_argument("--dry-run", action="store_true")
         one.add_argument("--insist", action="store_true", help="write even if the host is running")
-        one.set_defaults(run=run_server, action=name)
-    _add_keep(actions, common)
-    server_update.add_arguments(
-        actions.add_parser("update", parents=[common], help=server_update.WORDS)
-    )
+        one.set_defaults(action=name)
+    _add_keep(actions)
+    server_update.add(actions)
 
 
-def _add_keep(
-    actions: "argparse._SubParsersAction[argparse.ArgumentParser]", common: argparse.ArgumentParser
-) -> None:
-    keeps = actions.add_parser(
+def _add_keep(actions: Verbs) -> None:
+    keeps = add_verb(
+        actions,
         "keep-values",
-        parents=[common],
-        help="keep variables and credentials of hosts' files, so that Toolcrib can start servers",
-        description="A scan keeps no value of a host's file. Without them a server is not started "
+        run_keep_values,
+        "keep variables and credentials of hosts' files, so that Toolcrib can start servers",
+        "A scan keeps no value of a host's file. Without them a server is not started "
         "for another host or over HTTP. Values go to the keychain, or to a file that only you can "
         'read. JSON: {"kept": [NAME], "lacking": [NAME]}.',
     )
     keeps.add_argument("servers", nargs="*", help="only these (default: all that lack values)")
     keeps.add_argument("--yes", action="store_true", help="keep them without asking")
-    keeps.set_defaults(run=run_keep_values)
 
 
 def run_keep_values(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -107,7 +102,7 @@ def offer_values(
         console.note(f"  {one.text}")
     where = SecretStore.open(ctx.paths).where
     place = "keychain" if where == "keychain" else f"file {ctx.paths.secrets}"
-    if not yes and not (console.can_ask and console.confirm(f"Keep them in the {place}?")):
+    if not yes and not console.confirm(f"Keep them in the {place}?"):
         console.note("Nothing was kept; these servers are not started without their host.")
         console.note("To keep the values without being asked: toolcrib server keep-values --yes")
         return False

@@ -6,24 +6,27 @@ import apsw
 
 from app.cli.console import Console
 from app.cli.market_add import given_values
-from app.cli.options import NEEDS_CONSENT
+from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.text import visible
 from app.registry import updating
 from app.registry.updating import Change, Offer
 from store.typed import Json
 
-WORDS = "take a listed server's later version, after a look; --back: the one before"
 _START = "Start it once, to compare?"
 _MOST_LINES = 12  # of one text, before and after
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.description = (
+def add(actions: Verbs) -> None:
+    """Add the verb's action."""
+    parser = add_verb(
+        actions,
+        "update",
+        run_update,
+        "take a listed server's later version, after a look; --back: the one before",
         'JSON without a name: {"newer": {NAME: VERSION}}; else {"server", "from", "to", "command",'
         ' "added", "removed", "changed", "tokens": [BEFORE, AFTER], "warnings", "taken"}. The new'
-        " version is started in a folder that is thrown away; nothing changes before it is taken."
+        " version is started in a folder that is thrown away; nothing changes before it is taken.",
     )
     parser.add_argument("server", nargs="?", default="", help="its name (default: list all)")
     parser.add_argument("--back", action="store_true", help="the version before the last update")
@@ -33,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="read and compare, take nothing")
     parser.add_argument("--yes", action="store_true", help="start and take it without asking")
-    parser.set_defaults(run=run_update)
 
 
 def run_update(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -77,8 +79,8 @@ def _update(
     for doubt in wanted.doubts:
         console.note(f"Warning: {visible(doubt.rule)} in its texts: {visible(doubt.detail)}")
     question = "Download it, check it and start it once, to compare?" if bundle else _START
-    if not args.yes and not (console.can_ask and console.confirm(question)):
-        console.note("Nothing was started. Without being asked: --yes")
+    refused = "Nothing was started. Without being asked: --yes"
+    if not console.agrees(question, refused, yes=args.yes):
         return NEEDS_CONSENT
     if bundle:
         wanted = _with_values(args, updating.fetched(ctx, wanted), console)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import apsw
 
 from app.cli.console import Console
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_verb
 from app.cli.server import known_server
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -25,27 +25,27 @@ IN_PART = 5
 _JSON = 'JSON: {"name", "signed_in", "status", "problem", "tools"}.'
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verbs."""
-    enters = verbs.add_parser(
+    enters = add_verb(
+        verbs,
         "sign-in",
-        parents=[common],
-        help="sign in to a server behind a URL, in the browser",
-        description="Opens the server's authorization page in the browser of this computer, keeps "
+        run_sign_in,
+        "sign in to a server behind a URL, in the browser",
+        "Opens the server's authorization page in the browser of this computer, keeps "
         "the tokens in the keychain (or in a file that only you can read), and reads the server's "
         f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
     )
     enters.add_argument("server")
     add_browser_options(enters)
-    enters.set_defaults(run=run_sign_in)
-    leaves = verbs.add_parser(
+    leaves = add_verb(
+        verbs,
         "sign-out",
-        parents=[common],
-        help="forget the sign-in of a server",
-        description=f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
+        run_sign_out,
+        "forget the sign-in of a server",
+        f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
     )
     leaves.add_argument("server")
-    leaves.set_defaults(run=run_sign_out)
 
 
 def add_no_browser(verb: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_verb
 from app.core.context import AppContext
 from app.core.text import plural
 from store.typed import Json
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from app.policy.clusters import NewProfile
 
 
-def add(actions: Verbs, common: argparse.ArgumentParser) -> None:
+def add(actions: Verbs) -> None:
     """Add the action."""
-    split = actions.add_parser(
+    split = add_verb(
+        actions,
         "split",
-        parents=[common],
-        help="profiles by tools used together, each inside the budget",
-        description="Makes profiles of the tools that sessions called together (else of one "
+        run_split,
+        "profiles by tools used together, each inside the budget",
+        "Makes profiles of the tools that sessions called together (else of one "
         'server\'s), and gives them to hosts and projects. JSON: {"profile", "profiles": [{"name", '
         '"servers", "tools", "tokens", "lost_tools", "lost_tokens"}], "assignments": [{"title", '
         '"kind", "profile", "calls", "kept", "writes", "refusal"}], "evidence", "made"}; of --undo '
@@ -40,7 +41,6 @@ def add(actions: Verbs, common: argparse.ArgumentParser) -> None:
     split.add_argument("--dry-run", action="store_true", help="make nothing, show it")
     split.add_argument("--insist", action="store_true", help="write even if a host is running")
     split.add_argument("--undo", action="store_true", help="take the newest split back")
-    split.set_defaults(run=run_split)
 
 
 def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

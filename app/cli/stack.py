@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from app.cli.console import Console
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
@@ -15,15 +15,15 @@ from app.stacks.whole import load_stack, open_stack, profile_stack, write_stack
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    parser = verbs.add_parser("stack", help="servers with profile and policy, for a colleague")
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    saves = actions.add_parser(
+    actions = add_group(verbs, "stack", "servers with profile and policy, for a colleague")
+    saves = add_verb(
+        actions,
         "save",
-        parents=[common],
-        help="write servers and a profile's policy to one file; no secret is in it",
-        description='JSON: {"path", "link", "servers": [NAME]}; with --link "path" is empty.',
+        run_save,
+        "write servers and a profile's policy to one file; no secret is in it",
+        'JSON: {"path", "link", "servers": [NAME]}; with --link "path" is empty.',
     )
     saves.add_argument("file", nargs="?", type=Path, help="a new file")
     saves.add_argument("--name", default="", help="its name (default: the profile's)")
@@ -31,12 +31,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
                        help="only these (default: all of the profile)")  # fmt: skip
     saves.add_argument("--link", action="store_true", help="print a link instead")
     add_profile(saves)
-    saves.set_defaults(run=run_save)
-    opens = actions.add_parser(
+    opens = add_verb(
+        actions,
         "open",
-        parents=[common],
-        help="add the servers of a stack, with a profile of their own",
-        description='JSON: {"added": [NAME], "profile", "commands": {NAME: COMMAND}, "lacking":'
+        run_open,
+        "add the servers of a stack, with a profile of their own",
+        'JSON: {"added": [NAME], "profile", "commands": {NAME: COMMAND}, "lacking":'
         " [SERVER.KEY]}. Nothing is started; tools wait in Review once they are read.",
     )
     opens.add_argument("file", help="the file, or the link")
@@ -45,7 +45,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
                        dest="values", help="a missing value; without =VALUE it is asked for, unseen"
                        )  # fmt: skip
     opens.add_argument("--dry-run", action="store_true", help="show what it holds, change nothing")
-    opens.set_defaults(run=run_open)
 
 
 def run_save(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from app.catalog.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.indexing.summaries import MADE, encode, made, put, summary_of, summary_problem, written
@@ -13,25 +13,19 @@ from store import tools
 from store.records import Summary, ToolRecord
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("summary", help="show or edit the summaries that searches use")
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    show = actions.add_parser("show", parents=[common], help="the summaries")
+    actions = add_group(verbs, "summary", "show or edit the summaries that searches use")
+    show = add_verb(actions, "show", run_show, "the summaries")
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
     add_profile(show)
-    show.set_defaults(run=run_show)
-    edit = actions.add_parser(
-        "set", parents=[common], help="write a summary; it replaces Toolcrib's"
-    )
+    edit = add_verb(actions, "set", run_set, "write a summary; it replaces Toolcrib's")
     edit.add_argument("tool")
     edit.add_argument("text")
     add_profile(edit)
-    edit.set_defaults(run=run_set)
-    reset = actions.add_parser("reset", parents=[common], help="go back to Toolcrib's own")
+    reset = add_verb(actions, "reset", run_reset, "go back to Toolcrib's own")
     reset.add_argument("tool")
     add_profile(reset)
-    reset.set_defaults(run=run_reset)
 
 
 def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

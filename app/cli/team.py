@@ -10,7 +10,7 @@ from urllib.parse import quote
 import apsw
 
 from app.cli.console import Console, number
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_group, add_verb
 from app.cli.signing import add_browser_options, add_no_browser, given_client, page_opener
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -25,33 +25,29 @@ from store.teams import TeamRecord
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    verb = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "team",
-        parents=[common],
-        help="a team's catalogue beside your own: join, status, sync, review, send, credential,"
+        "a team's catalogue beside your own: join, status, sync, review, send, credential,"
         " sign-in, sign-out, leave",
-        description="Joining brings the servers, tools and profiles of a team to this machine; "
+        "Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
         '"sends"}; of leave also {"hosts", "token_problem"}; of review {"tools": [{"tool", "here", '
         '"held", "kept", "definition"}]}.',
     )
-    parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
-    join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
+    join = add_verb(parts, "join", run_join, "join a team and synchronise")
     join.add_argument("url", help="as the admin of the team gave it")
     join.add_argument(
         "--browser", action="store_true", help="sign in at the team's issuer instead of a token"
     )
     add_browser_options(join)
-    join.set_defaults(run=run_join)
-    status = parts.add_parser("status", parents=[common], help="team, role, last synchronisation")
-    status.set_defaults(run=run_status)
-    sync = parts.add_parser("sync", parents=[common], help="fetch what changed")
-    sync.set_defaults(run=run_sync)
-    review = parts.add_parser(
-        "review", parents=[common], help="tools that the team holds; an editor decides about them"
+    add_verb(parts, "status", run_status, "team, role, last synchronisation")
+    add_verb(parts, "sync", run_sync, "fetch what changed")
+    review = add_verb(
+        parts, "review", run_review, "tools that the team holds; an editor decides about them"
     )
     review.add_argument("tools", nargs="*", metavar="SERVER/TOOL", help="show its definition")
     decision = review.add_mutually_exclusive_group()
@@ -62,33 +58,27 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         decision.add_argument(option, dest="decision", action="store_const", const=value, help=text)
     review.add_argument("--reason", default="", help="for the team's log")
     review.add_argument("--yes", action="store_true", help="decide without asking")
-    review.set_defaults(run=run_review)
-    send = parts.add_parser("send", parents=[common], help="what is sent to the team")
+    send = add_verb(parts, "send", run_send, "what is sent to the team")
     send.add_argument(
         "kinds", nargs="*", metavar="KIND", help="labels, use; `nothing` switches sending off"
     )
     send.add_argument("--yes", action="store_true", help="switch it on without asking")
-    send.set_defaults(run=run_send)
-    credential = parts.add_parser(
-        "credential", parents=[common], help="keep your own credential for a server of the team"
+    credential = add_verb(
+        parts, "credential", run_credential, "keep your own credential for a server of the team"
     )
     credential.add_argument("server", help="its name in the team")
     credential.add_argument("--header", default="Authorization", help="that carries it")
-    credential.set_defaults(run=run_credential)
-    enters = parts.add_parser(
-        "sign-in", parents=[common], help="sign in to a server of the team, in the browser"
+    enters = add_verb(
+        parts, "sign-in", run_sign_in, "sign in to a server of the team, in the browser"
     )
     enters.add_argument("server", help="its name in the team")
     add_no_browser(enters)
-    enters.set_defaults(run=run_sign_in)
-    leaves = parts.add_parser(
-        "sign-out", parents=[common], help="forget your sign-in or credential for a server"
+    leaves = add_verb(
+        parts, "sign-out", run_sign_out, "forget your sign-in or credential for a server"
     )
     leaves.add_argument("server", help="its name in the team")
-    leaves.set_defaults(run=run_sign_out)
-    leave = parts.add_parser("leave", parents=[common], help="take the team's catalogue away")
+    leave = add_verb(parts, "leave", run_leave, "take the team's catalogue away")
     leave.add_argument("--yes", action="store_true", help="leave without asking")
-    leave.set_defaults(run=run_leave)
 
 
 def run_join(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -163,7 +153,7 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         console.note(_reviewed(shown, whole=True))
         effect = "Give {} to" if args.decision == APPROVED else "Keep {} from"
         question = f"{effect.format(plural(len(shown), 'tool'))} every member?"
-        if not args.yes and not (console.can_ask and console.confirm(question)):
+        if not args.yes and not console.confirm(question):
             raise ToolcribError("Nothing was decided.", "Repeat with --yes.")
         decide(ctx, db, shown, args.decision, args.reason)
         names = {one.name for one in shown}
@@ -218,7 +208,7 @@ def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
             for row in rows:
                 console.note(f"  {row}")
         question = f"Send {' and '.join(kinds)} to {team.organisation} at each synchronisation?"
-        if kinds and not args.yes and not (console.can_ask and console.confirm(question)):
+        if kinds and not args.yes and not console.confirm(question):
             raise ToolcribError("Nothing was switched on.", "Repeat with --yes.")
         sending.choose(db, kinds)
         team = membership.current(db)
@@ -274,7 +264,7 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             f"Leave {team.organisation}? Its servers, tools and profiles go from here, and the"
             " token ends for every machine that has it."
         )
-        if not args.yes and not (console.can_ask and console.confirm(question)):
+        if not args.yes and not console.confirm(question):
             raise ToolcribError("The team was not left.", "Repeat with --yes.")
         left = membership.leave(ctx, db)
     value: Json = {

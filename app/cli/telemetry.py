@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from app.cli.console import Console
-from app.cli.options import Verbs
+from app.cli.options import Verbs, add_group, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.safe_write import write_file
@@ -16,30 +16,25 @@ from store import events
 from store.typed import Json
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    verb = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "telemetry",
-        parents=[common],
-        help="export the journal, or send it to an OpenTelemetry receiver",
-        description="Off until you switch it on. Counts, times and names leave; search texts and "
+        "export the journal, or send it to an OpenTelemetry receiver",
+        "Off until you switch it on. Counts, times and names leave; search texts and "
         "error texts only with --texts. Arguments of calls never leave: they are not kept. "
         'JSON of show, on and off: {"on", "endpoint", "texts"}; of export {"events", "path"}.',
     )
-    parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
-    show = parts.add_parser("show", parents=[common], help="what is switched on")
-    show.set_defaults(run=run_show)
-    on = parts.add_parser("on", parents=[common], help="send events to a receiver from now on")
+    add_verb(parts, "show", run_show, "what is switched on")
+    on = add_verb(parts, "on", run_on, "send events to a receiver from now on")
     on.add_argument("--endpoint", metavar="URL", help="OTLP over HTTP; kept")
     on.add_argument("--texts", action="store_true", help="search texts and error texts, too")
-    on.set_defaults(run=run_on)
-    off = parts.add_parser("off", parents=[common], help="send nothing more")
-    off.set_defaults(run=run_off)
-    export = parts.add_parser("export", parents=[common], help="the journal as JSONL")
+    add_verb(parts, "off", run_off, "send nothing more")
+    export = add_verb(parts, "export", run_export, "the journal as JSONL")
     export.add_argument("--days", type=float, default=30.0, metavar="N")
     export.add_argument("--out", type=Path, metavar="FILE", help="a file instead of the output")
     export.add_argument("--texts", action="store_true", help="search texts and error texts, too")
-    export.set_defaults(run=run_export)
 
 
 def run_show(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.console import Console, number, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -27,31 +27,25 @@ CONSENT = (
 )
 
 
-def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+def add(verbs: Verbs) -> None:
     """Add the verb."""
-    use = verbs.add_parser(
+    parts = add_group(
+        verbs,
         "usage",
-        parents=[common],
-        help="which tools were called, and what definitions cost in a month",
-        description="Counts come from the gateway's journal and, after your consent, from the "
+        "which tools were called, and what definitions cost in a month",
+        "Counts come from the gateway's journal and, after your consent, from the "
         "hosts' own records (Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode). "
         'JSON of show: {"days", "tools": [{"tool", "calls", "last"}], "hosts": [{"host", '
         '"tokens", "requests", "days", "monthly_tokens", "monthly_price"}], "evidence", '
         '"assumption"}.',
     )
-    parts = use.add_subparsers(title="parts", metavar="PART", required=True)
-    reads = parts.add_parser("read", parents=[common], help="read what is new in the records")
+    reads = add_verb(parts, "read", run_read, "read what is new in the records")
     reads.add_argument("--yes", action="store_true", help="agree without being asked")
-    reads.set_defaults(run=run_read)
-    shows = parts.add_parser("show", parents=[common], help="calls of each tool, cost by host")
+    shows = add_verb(parts, "show", run_show, "calls of each tool, cost by host")
     add_profile(shows)
     shows.add_argument("--days", type=int, default=30, metavar="N")
     shows.add_argument("--price", type=float, metavar="X", help="of a million input tokens; kept")
-    shows.set_defaults(run=run_show)
-    forgets = parts.add_parser(
-        "forget", parents=[common], help="delete the counts read from records"
-    )
-    forgets.set_defaults(run=run_forget)
+    add_verb(parts, "forget", run_forget, "delete the counts read from records")
 
 
 def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -99,10 +93,8 @@ def _agreed(console: Console) -> bool:
     names = ", ".join([*(host(form.host).name for form in FORMATS), host(OPENCODE).name])
     console.note(f"Records of these hosts would be read: {names}.")
     console.note(CONSENT)
-    if console.can_ask and console.confirm("Read them?"):
-        return True
-    console.note("Nothing was read. To agree without being asked, add --yes.")
-    return False
+    refused = "Nothing was read. To agree without being asked, add --yes."
+    return console.agrees("Read them?", refused)
 
 
 def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

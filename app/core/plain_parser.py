@@ -16,8 +16,8 @@ class PlainParser(argparse.ArgumentParser):
     """An argument parser that repeats what was typed without its control characters."""
 
     def error(self, message: str) -> NoReturn:
-        """End with the usage; of a verb that has several parts, with the list of them."""
-        if message.endswith((": PART", ": ACTION", ": VERB")):
+        """End with the usage; of a verb that has several actions, with the list of them."""
+        if message.endswith((": ACTION", ": VERB")):
             self.print_help(sys.stderr)
             self.exit(2, f"\n{self.prog}: {message}\n")
         super().error(message)
