@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 import psycopg
@@ -58,6 +58,13 @@ def present(row: Row | None, named: str, hint: str) -> Row:
     if row is None:
         raise ToolcribError(f"There is no {named}.", hint)
     return row
+
+
+@contextmanager
+def operated(args: argparse.Namespace) -> Iterator[tuple[Connection, Organisation]]:
+    """The database as the operator, and the organisation that a verb names. ToolcribError."""
+    with as_operator(database()) as db:
+        yield db, organisation_of(db, args.organisation)
 
 
 def organisation_of(connection: Connection, name: str) -> Organisation:
@@ -264,8 +271,8 @@ def run_user_remove(args: argparse.Namespace) -> int:
 
 def run_user_list(args: argparse.Namespace) -> int:
     """`toolcrib-team user list`."""
-    with as_operator(database()) as db:
-        rows = members.every(db, organisation_of(db, args.organisation).id)
+    with operated(args) as (db, organisation):
+        rows = members.every(db, organisation.id)
     for row in rows:
         gone = "  removed" if row.removed is not None else ""
         say(f"{row.name}  {row.role}  {' '.join(row.groups)}{gone}".rstrip())
@@ -320,8 +327,7 @@ def run_new_key(_args: argparse.Namespace) -> int:
 def run_use(args: argparse.Namespace) -> int:
     """`toolcrib-team use`: searches and calls of some days, by tool."""
     today = datetime.datetime.now(datetime.UTC).date()
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         rows = use.since(db, organisation.id, today - datetime.timedelta(args.days - 1))
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -335,8 +341,7 @@ def run_use(args: argparse.Namespace) -> int:
 
 def run_audit(args: argparse.Namespace) -> int:
     """`toolcrib-team audit`: who changed what, oldest first."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         names = {row.id: row.name for row in members.every(db, organisation.id)}
         rows = audit.since(db, organisation.id, after=args.after, most=args.most)
         decided = [int(row.subject) for row in rows if row.kind == "decisions"]

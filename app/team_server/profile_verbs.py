@@ -1,29 +1,23 @@
 """Verbs of toolcrib-team for the team's profiles and policies, as the operator."""
 
 import argparse
+from dataclasses import replace
 
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.core.text import plural
 from app.policy.policy_file import MOST_BYTES, parse_policy
-from app.team_server.administration import (
-    database,
-    granted,
-    organisation_of,
-    present,
-    say,
-    seen_by,
-)
+from app.team_server.administration import granted, operated, present, say, seen_by
 from app.team_server.caller_view import TEAM_POLICY
 from store.team import policies, profiles
-from store.team.connecting import Connection, as_operator
+from store.team.connecting import Connection
 from store.team.records import Organisation, Policy, Profile
 
 
 def run_profile_list(args: argparse.Namespace) -> int:
     """`toolcrib-team profile list`."""
-    with as_operator(database()) as db:
-        rows = profiles.every(db, organisation_of(db, args.organisation).id)
+    with operated(args) as (db, organisation):
+        rows = profiles.every(db, organisation.id)
     for row in rows:
         off = sum(not tick.on for tick in row.ticks)
         say(f"{row.name}  version {row.version}  {plural(off, 'tool')} off  {seen_by(row.grants)}")
@@ -34,27 +28,20 @@ def run_profile_list(args: argparse.Namespace) -> int:
 
 def run_profile_change(args: argparse.Namespace) -> int:
     """`toolcrib-team profile change`: who gets it."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         row = _profile(db, organisation, args.name)
-        grants = granted(args.group)
+        row = replace(row, grants=granted(args.group))
         profiles.save(
-            db,
-            organisation.id,
-            row.name,
-            row.settings,
-            row.ticks,
-            grants=grants,
-            version=row.version,
-        )
-    say(f"{row.name} is seen by {seen_by(grants)}.")
+            db, organisation.id, row.name, row.settings, row.ticks,
+            grants=row.grants, version=row.version,
+        )  # fmt: skip
+    say(f"{row.name} is seen by {seen_by(row.grants)}.")
     return 0
 
 
 def run_profile_remove(args: argparse.Namespace) -> int:
     """`toolcrib-team profile remove`."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         profiles.delete(db, organisation.id, _profile(db, organisation, args.name).id)
     say(f"{args.name} was removed.")
     return 0
@@ -62,8 +49,8 @@ def run_profile_remove(args: argparse.Namespace) -> int:
 
 def run_policy_list(args: argparse.Namespace) -> int:
     """`toolcrib-team policy list`: each with its text."""
-    with as_operator(database()) as db:
-        rows = policies.every(db, organisation_of(db, args.organisation).id)
+    with operated(args) as (db, organisation):
+        rows = policies.every(db, organisation.id)
     for row in rows:
         say(_counts(row.name))
         for line in row.text.splitlines():
@@ -80,8 +67,7 @@ def run_policy_save(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ToolcribError(f"{args.file} cannot be read: {error.strerror}.") from error
     parse_policy(text, str(args.file))
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         if args.name != TEAM_POLICY:
             _profile(db, organisation, args.name)
         policies.save(db, organisation.id, args.name, text.decode())
@@ -91,8 +77,7 @@ def run_policy_save(args: argparse.Namespace) -> int:
 
 def run_policy_remove(args: argparse.Namespace) -> int:
     """`toolcrib-team policy remove`."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         policies.delete(db, organisation.id, _policy(db, organisation, args.name).id)
     say(f"The policy {args.name} counts no more.")
     return 0

@@ -9,9 +9,9 @@ import sys
 from app.core.errors import ToolcribError
 from app.secrets.secret_store import Secrets
 from app.team_server.administration import (
-    database,
     granted,
     member_of,
+    operated,
     organisation_of,
     present,
     say,
@@ -83,10 +83,9 @@ def run_server_credential(args: argparse.Namespace) -> int:
 
 def run_server_list(args: argparse.Namespace) -> int:
     """`toolcrib-team server list`."""
-    with as_operator(database()) as db:
-        id_ = organisation_of(db, args.organisation).id
-        rows = servers.every(db, id_)
-        counts = tools.counts(db, id_)
+    with operated(args) as (db, organisation):
+        rows = servers.every(db, organisation.id)
+        counts = tools.counts(db, organisation.id)
     for row in rows:
         number, kept_back = counts.get(row.id, (0, 0))
         held = f", {kept_back} held" if kept_back else ""
@@ -132,8 +131,7 @@ def run_server_change(args: argparse.Namespace) -> int:
     """`toolcrib-team server change`: who sees it, on or off for all."""
     if args.group is None and not args.everyone and args.state is None:
         raise ToolcribError("Nothing is to change.", "Give --group, --everyone, --on or --off.")
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         server = _server(db, organisation, args.name)
         if args.group is not None or args.everyone:
             servers.set_grants(db, organisation.id, server.id, granted(args.group))
@@ -146,8 +144,7 @@ def run_server_change(args: argparse.Namespace) -> int:
 
 def run_server_remove(args: argparse.Namespace) -> int:
     """`toolcrib-team server remove`: with its tools, its labels and its credentials."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         servers.delete(db, organisation.id, _server(db, organisation, args.name).id)
     say(f"{args.name} was removed with its tools and credentials.")
     return 0
@@ -163,8 +160,7 @@ def _server(db: Connection, organisation: Organisation, name: str) -> Server:
 
 def run_review_list(args: argparse.Namespace) -> int:
     """`toolcrib-team review list`: tools that members do not get, each with the reasons."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         rows = tools.every(db, organisation.id, held=True)
         reasons: dict[int, list[str]] = {}
         for one in reviews.findings(db, organisation.id, [tool.id for tool in rows]):
@@ -187,8 +183,8 @@ def _state(tool: Tool) -> str:
 
 def run_review_show(args: argparse.Namespace) -> int:
     """`toolcrib-team review show`: the definition that a decision is about."""
-    with as_operator(database()) as db:
-        tool = _tool(db, organisation_of(db, args.organisation), args.tool)
+    with operated(args) as (db, organisation):
+        tool = _tool(db, organisation, args.tool)
     for line in json.dumps(tool.raw, indent=2, ensure_ascii=False).splitlines():
         say(line)
     say(f"Text {tool.hash[:12]}: {_state(tool) if tool.held else 'members get it'}.")
@@ -197,8 +193,7 @@ def run_review_show(args: argparse.Namespace) -> int:
 
 def run_review_decide(args: argparse.Namespace) -> int:
     """`toolcrib-team review approve` and `keep`: for this text alone."""
-    with as_operator(database()) as db:
-        organisation = organisation_of(db, args.organisation)
+    with operated(args) as (db, organisation):
         member = member_of(db, args.organisation, args.member)
         if member.role == MEMBER:
             raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
