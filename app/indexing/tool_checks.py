@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from app.core.scrubber import Scrubber
-from app.indexing.raw_tools import NOTHING_SECRET, StoredForm, stored_forms
+from app.indexing.raw_tools import NOTHING_SECRET, stored_forms
 from app.indexing.reading import Limits
 from store.records import NewTool
 from store.typed import Json
@@ -29,7 +29,7 @@ def check_tools(
     tools: list[NewTool] = []
     names: set[str] = set()
     for form in stored_forms(entries, scrubber, limits.tool_bytes):
-        problem = _problem(form)
+        problem = form.problem or schema_problem(form.raw.get("inputSchema"))
         if form.name in names and not problem:
             problem = "Another tool of this server has the same name."
         names.add(form.name)
@@ -57,10 +57,6 @@ def schema_notes(raw: Json) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _problem(form: StoredForm) -> str:
-    return form.problem or schema_problem(form.raw.get("inputSchema"))
-
-
 def schema_problem(schema: object) -> str:
     """Reason that no host can use this input schema, "" when one can."""
     if schema is None:
@@ -80,9 +76,5 @@ def _draft_problem(draft: Any, schema: Json) -> str:
             schema, retriever=lambda _uri: {}
         )  # never the network: what is remote may be anything
     except (ValueError, RecursionError, jsonschema_rs.ReferencingError) as error:
-        return _first_line(str(getattr(error, "message", "") or error))
+        return str(getattr(error, "message", "") or error).strip().partition("\n")[0][:200]
     return ""
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0][:200]

@@ -115,16 +115,12 @@ def _sarif_result(finding: Finding) -> Json:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(finding.file)},
+                    "artifactLocation": {"uri": quote(finding.file, safe="/.-_")},
                     "region": {"startLine": finding.line},
                 }
             }
         ],
     }
-
-
-def _uri(file: str) -> str:
-    return quote(file, safe="/.-_")
 
 
 def as_junit(report: ProjectReport) -> str:

@@ -173,12 +173,12 @@ def _refusal(problem: jsonschema_rs.ValidationError, text: str, name: str) -> To
     )
     if unknown:
         path.append(unknown.group(1).split(",")[0].strip().strip("'\""))
-        allowed = ", ".join(_keys_at(path[:-1]))
+        allowed = ", ".join(_node(path[:-1]).get("properties", {}))
         return _error(name, text, path, "is not a key of a policy", f"Keys here: {allowed}.")
     if not path:
         return ToolcribError(f"{name}: version is missing.", "Begin the file with: version = 1")
     what = problem.message.replace("\n", " ")[:200]
-    described = _description(path)
+    described = str(_node(path).get("description", ""))
     return _error(name, text, path, f"cannot be this: {what}", described or "Correct the value.")
 
 
@@ -198,14 +198,6 @@ def _node(path: Iterable[str]) -> Json:
         inner = node.get("properties", {}).get(part)
         node = inner if isinstance(inner, dict) else node.get("additionalProperties") or {}
     return node if isinstance(node, dict) else {}
-
-
-def _keys_at(path: Iterable[str]) -> list[str]:
-    return list(_node(path).get("properties", {}))
-
-
-def _description(path: Iterable[str]) -> str:
-    return str(_node(path).get("description", ""))
 
 
 def key_line(text: str, path: list[str]) -> int:

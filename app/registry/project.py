@@ -10,7 +10,7 @@ from app.core.errors import ToolcribError
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
-from app.hosts.reading import HostReading, read_hosts
+from app.hosts.reading import read_hosts
 from app.indexing.reading import Limits
 from app.policy.lock import ReadServer
 from app.registry.probe import ProbeOptions, probe
@@ -41,7 +41,7 @@ def project_servers(project: Path) -> tuple[ProjectServer, ...]:
     """
     servers: dict[str, ProjectServer] = {}
     for reading in read_hosts(Places.here(project)):
-        if not _of_project(reading, project):
+        if not (reading.scope == "project" and reading.file.is_relative_to(project)):
             continue
         if reading.problem:
             raise ToolcribError(f"{reading.file}: {reading.problem}", "Correct the file.")
@@ -57,10 +57,6 @@ def project_servers(project: Path) -> tuple[ProjectServer, ...]:
                 name = f"{entry.name}@{reading.host.id}"
                 servers[name] = ProjectServer(name, placed, str(reading.file))
     return tuple(servers[name] for name in sorted(servers))
-
-
-def _of_project(reading: HostReading, project: Path) -> bool:
-    return reading.scope == "project" and reading.file.is_relative_to(project)
 
 
 def read_project(

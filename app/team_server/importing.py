@@ -116,7 +116,7 @@ def _read(db: apsw.Connection, model: str) -> _Local:
             "The vectors of this encoder do not fit the team's database.",
             f"It keeps vectors of {team_tools.DIMS} numbers. Scan with the default encoder first.",
         )
-    by_request = _request_vectors(db, model)
+    by_request = {id_: {model: data} for id_, data in requests.vectors_by_id(db, model).items()}
     written = {
         id_: [
             NewRequest(row.text, row.source, row.text_hash, by_request.get(row.id, {}))
@@ -137,10 +137,6 @@ def _read(db: apsw.Connection, model: str) -> _Local:
         reasons,
         findings.blocked(db),
     )
-
-
-def _request_vectors(db: apsw.Connection, model: str) -> dict[int, dict[str, bytes]]:
-    return {id_: {model: data} for id_, data in requests.vectors_by_id(db, model).items()}
 
 
 def _distinct(rows: Sequence[ToolRecord]) -> tuple[list[ToolRecord], list[str]]:
