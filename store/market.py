@@ -414,6 +414,13 @@ def word_scores(db: apsw.Connection, words: Sequence[str], most: int) -> dict[in
     return {row[0]: row[1] for row in db.execute(sql, (match, most))}
 
 
+def ids_by_title(db: apsw.Connection, words: Sequence[str], most: int) -> list[int]:
+    """The servers that have all of these words in their titles or names."""
+    match = " AND ".join('"' + word.replace('"', '""') + '"' for word in words)
+    sql = "SELECT rowid FROM market_words WHERE market_words MATCH ? AND rowid > 0 LIMIT ?"
+    return [row[0] for row in db.execute(sql, (f"name : ({match})", most))]
+
+
 def lacking_vectors(db: apsw.Connection, model: str, most: int) -> list[tuple[int, str, str]]:
     """Documents without a vector of this model, their names and texts: servers, then tools."""
     rows = db.execute(

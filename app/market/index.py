@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
+from app.market.by_name import named
 from app.ranking.fuse import Signals, fuse, shares
 from app.ranking.meaning import use_one_thread
 from app.ranking.text import MOST_QUERY, content_words, distinct, split_name
@@ -120,14 +121,16 @@ class MarketIndex:
         self._vectors: Matrix | None = None
 
     def find(self, query: str, limit: int = 20) -> MarketMatches:
-        """The listed servers that fit best; all of them, newest first, where nothing is asked."""
+        """The listed servers that fit best, those of that name first; all, newest first, where
+        nothing is asked."""
         total, tools = market.count(self.db)
         if not query.strip():
             rows = market.by_ids(self.db, ids := market.newest_ids(self.db, limit))
             hits = tuple(self._hit(rows[id_], 0.0, None, ()) for id_ in ids)
             return MarketMatches(hits, words_only=True, servers=total, documents=total + tools)
         scores, cosines = self.documents(query)
-        hits = self._servers(scores, cosines, limit)
+        called_so = dict.fromkeys(named(self.db, query, scores), 0.0)
+        hits = self._servers({**called_so, **scores}, cosines, limit)
         lacking = 0 if self._vectors is None else total + tools - len(self._vectors)
         return MarketMatches(hits, not cosines, total, total + tools, lacking)
 

@@ -12,7 +12,8 @@ from ui.look.text import plain_tip
 from ui.look.theme import MARGIN, Theme
 from ui.pages.catalog.market.input_form import InputForm
 from ui.pages.catalog.market.work import Shown
-from ui.widgets.boxes import STRETCH, hbox, vbox
+from ui.widgets.boxes import STRETCH, vbox
+from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
 from ui.widgets.push_button import push_button
 
@@ -55,9 +56,12 @@ class DetailsPanel(QScrollArea):
         for label in (self.reason, self.safe):
             label.setProperty("faint", True)
         body = QWidget()
+        links = Flow()
+        links.addWidget(self.repository)
+        links.addWidget(self.website)
         vbox(
             self.title, self.about, self.warning, self.facts,
-            hbox(self.repository, self.website, STRETCH), self.ways, self.reason,
+            links, self.ways, self.reason,
             self.command, self.form, self.safe, self.problem, self.add, STRETCH,
             inside=body, margins=MARGIN,
         )  # fmt: skip
