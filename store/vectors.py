@@ -37,13 +37,13 @@ def newest_model(db: apsw.Connection) -> str:
     return str(row[0]) if row else ""
 
 
-def load_usable(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, bytes]:
+def load_usable(db: apsw.Connection, model: str) -> dict[int, bytes]:
     """Those of usable tools that are there: one that is gone keeps its vector."""
     sql = (
         "SELECT v.tool_id, v.data FROM vectors v JOIN tools t ON t.id = v.tool_id"
-        " WHERE v.model = ? AND v.view = ? AND t.gone = 0 AND t.problem = ''"
+        " WHERE v.model = ? AND v.view = 'summary' AND t.gone = 0 AND t.problem = ''"
     )
-    return dict(db.execute(sql, (model, view)))
+    return dict(db.execute(sql, (model,)))
 
 
 def hashes(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, str]:

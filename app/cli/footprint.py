@@ -162,13 +162,8 @@ def _hiding_text(whole: Expansion) -> str:
     """Lines on the servers with tools that hide others, "" without one."""
     if not whole.behind:
         return ""
-    lines = [
-        "",
-        "",
-        "More than these tools can be reached:",
-        *(f"  {o.text}" for o in whole.behind),
-    ]
-    lines.append(whole.sentence)
+    lines = ["", "", "More than these tools can be reached:"]
+    lines += [*(f"  {one.text}" for one in whole.behind), whole.sentence]
     if whole.unknown or whole.partial:
         lines.append("Ask these servers what is behind: toolcrib footprint --expand")
     return "\n".join(lines)
@@ -191,12 +186,8 @@ def _twice_text(twice: Sequence[NamedTwice]) -> str:
 
 
 def _twice_lines(one: NamedTwice) -> tuple[str, str]:
-    from app.hosts.facts import host
-
-    return (
-        f"{one.server}: {one.text(host(one.spare.host).name)}",
-        f"  {_twice_json(one)['command']}",
-    )
+    text = one.text(host(one.spare.host).name)
+    return f"{one.server}: {text}", f"  {_twice_json(one)['command']}"
 
 
 def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -212,14 +203,9 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         )
     from app.policy.budget import Budget, verdict
 
-    if args.host:
-        catalog, sizes = _read(ctx, args.profile)
-        _require_tools(catalog, allow_empty=args.allow_empty)
-        size = _chosen(sizes, args.host, allow_empty=args.allow_empty)
-    else:
-        catalog, sizes = _read(ctx, args.profile)
-        _require_tools(catalog, allow_empty=args.allow_empty)
-        size = None
+    catalog, sizes = _read(ctx, args.profile)
+    _require_tools(catalog, allow_empty=args.allow_empty)
+    size = _chosen(sizes, args.host, allow_empty=args.allow_empty) if args.host else None
     _note_unread(catalog, size, console)
     for one in all_named_twice(catalog.servers):
         if size is None or size.facts.id == one.spare.host:
@@ -301,9 +287,7 @@ def _note_unread(catalog: Catalog, size: "HostSize | None", console: Console) ->
         console.note(f"Not counted, as never read: {count} ({', '.join(unread)}).")
 
 
-def _chosen(
-    sizes: "Sequence[HostSize]", host_id: str, *, allow_empty: bool = False
-) -> "HostSize | None":
+def _chosen(sizes: "Sequence[HostSize]", host_id: str, *, allow_empty: bool) -> "HostSize | None":
     """The host of that id, or the one that is worst off; raises ToolcribError.
 
     None, for all servers together, where no host is worst as none gets anything and that is right.
@@ -464,12 +448,7 @@ def _suggestions(
     return {
         "moves": [_move_json(move, profile) for move in moves],
         "parts": [
-            {
-                "name": p.name,
-                "servers": list(p.servers),
-                "tools": len(p.tools),
-                "tokens": p.tokens,
-            }
+            {"name": p.name, "servers": p.servers, "tools": len(p.tools), "tokens": p.tokens}
             for p in parts
         ],
     }

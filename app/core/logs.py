@@ -40,7 +40,7 @@ def log_tail(file: Path, *, most: int = 200_000) -> str:
     return text if size <= most else text.partition("\n")[2]
 
 
-def configure(folder: Path, *, level: int = logging.INFO) -> logging.Handler:
+def configure(folder: Path) -> logging.Handler:
     """Send the logs of `toolcrib` to a rotating file (1 MB, 3 copies); the handler to close."""
     private_folder(folder)
     handler = RotatingFileHandler(
@@ -48,6 +48,6 @@ def configure(folder: Path, *, level: int = logging.INFO) -> logging.Handler:
     )
     handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("toolcrib")
-    logger.setLevel(level)
+    logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     return handler

@@ -60,23 +60,19 @@ def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
     ]
 
 
-def model_tools(
-    host: HostFacts, mode: str, catalog: Catalog, rows: Sequence[CatalogTool] | None = None
-) -> ModelTools:
+def model_tools(host: HostFacts, mode: str, catalog: Catalog) -> ModelTools:
     """The part of a host's tools that its model gets in that mode.
 
-    `rows` are other tools than those of `host_rows`, as of one project. Servers of extensions and
-    managed files stay as they are in every mode; through Toolcrib the rest is the menu of the
-    host's own servers, with their pinned tools. What it gets now is in app.export.file_tools.
+    Servers of extensions and managed files stay as they are in every mode; through Toolcrib the
+    rest is the menu of the host's own servers, with their pinned tools. What it gets now is in
+    app.export.file_tools.
     """
-    every = host_rows(host, catalog) if rows is None else list(rows)
+    every = host_rows(host, catalog)
     if mode == AS_IS or (mode == NATIVE and host.native is not None and host.native.partial):
         return replace(as_sent(host, every), direct=tuple(every))
     # an untrusted server stays as it is in the file, like entries that no export writes
     alone = {
-        row.server.id
-        for row in every
-        if not row.server.trusted or (rows is None and _left_alone(host, row.server))
+        row.server.id for row in every if not row.server.trusted or _left_alone(host, row.server)
     }
     left = [row for row in every if row.server.id in alone]
     if mode != THROUGH:

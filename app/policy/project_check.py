@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.errors import ToolcribError
 from app.policy import lock as locks
-from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
+from app.policy.budget import BLOCK, PASS, WARN, Verdict, verdict
 from app.policy.lock import ADDED, CHANGED, REMOVED, Lock, LockChange, ReadServer
 from app.policy.policy_file import FILE_NAME, Policy, names_tool, read_policy
 from app.tokens.counters import Counter
@@ -74,7 +74,6 @@ def check_project(
     *,
     read: Sequence[ReadServer] | None,
     counter: Counter,
-    limits: Budget | None = None,
 ) -> ProjectReport:
     """Judge a repository; `read` is None where no server was started.
 
@@ -99,8 +98,8 @@ def check_project(
         Finding("unused-pattern", f"{pattern} names no tool.", FILE_NAME, tool=pattern)
         for pattern in _unused(policy, now)
     ]
-    budget = limits or policy.own_budget
-    outcome = verdict(sum(tool.tokens for tool in shown.values()), len(shown), budget)
+    tokens = sum(tool.tokens for tool in shown.values())
+    outcome = verdict(tokens, len(shown), policy.own_budget)
     rule = "budget" if outcome.word == BLOCK else "budget-warning"
     place = FILE_NAME if policy_path.exists() else locks.FILE_NAME
     findings += [Finding(rule, reason, place) for reason in outcome.reasons]

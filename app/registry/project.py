@@ -62,7 +62,6 @@ def project_servers(project: Path) -> tuple[ProjectServer, ...]:
 def read_project(
     servers: Sequence[ProjectServer],
     *,
-    limits: Limits | None = None,
     on_read: Callable[[ReadServer], None] = lambda _read: None,
     cancel: Event | None = None,
 ) -> tuple[ReadServer, ...]:
@@ -70,7 +69,7 @@ def read_project(
 
     The caller has the user's consent. Nothing is stored.
     """
-    options = ProbeOptions(limits or Limits())
+    options = ProbeOptions(Limits())
 
     def read(server: ProjectServer) -> ReadServer:
         reading = probe(server.launch, options=options, cancel=cancel)

@@ -1,7 +1,7 @@
 """A local catalogue becomes the team's: servers, tools with vectors and requests, findings, labels,
 profiles, and what the last scan derived. Nothing is encoded or judged anew."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import apsw
@@ -24,12 +24,11 @@ from store.team import profiles as team_profiles
 from store.team import servers as team_servers
 from store.team import tools as team_tools
 from store.team.connecting import Connection
-from store.team.records import EVERYBODY, Finding, Member, NewRequest, NewServer, NewTool, TickRow
+from store.team.records import Finding, Member, NewRequest, NewServer, NewTool, TickRow
 from store.team.words import Tokens
 from store.typed import Json
 
 _ENCODING = "o200k_base"
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +62,15 @@ def import_store(
     member: Member,
     *,
     encoder: Encoding | None = None,
-    model: str = "",
-    grants: Sequence[str] = EVERYBODY,
-    progress: Progress = lambda _line: None,
 ) -> Imported:
     """Copy a local store into the organisation of an editor (the transaction is the caller's).
 
-    Servers of the same name are replaced; others of the team stay. `model` (the encoder's key) says
-    which vectors come along; with `encoder` servers get vectors for structured requests, too.
+    Servers of the same name are replaced; others of the team stay. With `encoder` its vectors come
+    along, and servers get vectors for structured requests, too.
     Raises ToolcribError for vectors of another length than the team's.
     """
     organisation = member.organisation_id
-    model = model or (encoder.key if encoder else "")
+    model = encoder.key if encoder else ""
     local = _read(db, model)
     by_server: dict[int, list[ToolRecord]] = {}
     for tool in tools.tools(db):
@@ -82,12 +78,11 @@ def import_store(
             by_server.setdefault(tool.server_id, []).append(tool)
     tokens, ids, skipped = Tokens(), dict[int, int](), list[str]()
     present = [server for server in servers.all_servers(db) if server.id in by_server]
-    for done, server in enumerate(present, 1):
-        progress(f"{done:,} of {len(present):,} servers: {server.name}")
+    for server in present:
         rows, twins = _distinct(by_server[server.id])
         skipped += twins
         new = [_new_tool(tool, server, local, model, tokens) for tool in rows]
-        id_ = team_servers.save(connection, organisation, _new_server(server, grants))
+        id_ = team_servers.save(connection, organisation, _new_server(server))
         made = team_tools.save(connection, organisation, id_, new)
         ids.update(zip((tool.id for tool in rows), made, strict=True))
         if server.disabled:
@@ -104,7 +99,7 @@ def import_store(
         len(ids),
         sum(len(local.requests.get(id_, ())) for id_ in ids),
         _copy_labels(db, connection, member),
-        _copy_profiles(db, connection, organisation, grants),
+        _copy_profiles(db, connection, organisation),
         tuple(skipped),
     )
 
@@ -146,7 +141,7 @@ def _distinct(rows: Sequence[ToolRecord]) -> tuple[list[ToolRecord], list[str]]:
     return list(first.values()), others
 
 
-def _new_server(server: ServerRecord, grants: Sequence[str]) -> NewServer:
+def _new_server(server: ServerRecord) -> NewServer:
     spec = server.spec
     launch: Json = {
         "command": spec.command,
@@ -162,7 +157,6 @@ def _new_server(server: ServerRecord, grants: Sequence[str]) -> NewServer:
         url=spec.url,
         server_info=server.server_info,
         instructions=server.instructions,
-        grants=tuple(grants),
     )
 
 
@@ -245,9 +239,7 @@ def _copy_labels(db: apsw.Connection, connection: Connection, member: Member) ->
     return len(rows)
 
 
-def _copy_profiles(
-    db: apsw.Connection, connection: Connection, organisation: int, grants: Sequence[str]
-) -> int:
+def _copy_profiles(db: apsw.Connection, connection: Connection, organisation: int) -> int:
     names = {tool.id: tool.tool_id for tool in tools.tools(db)}
     rows = profiles.all_profiles(db)
     for row in rows:
@@ -256,7 +248,5 @@ def _copy_profiles(
             for id_, state in profiles.states(db, row.id).items()
             if id_ in names and (state.pinned or not state.on)
         ]
-        team_profiles.save(
-            connection, organisation, row.name, row.settings, ticks, grants=tuple(grants)
-        )
+        team_profiles.save(connection, organisation, row.name, row.settings, ticks)
     return len(rows)
