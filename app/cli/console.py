@@ -30,10 +30,12 @@ class Console:
         self._out = out
         self._err = err
         self._answers = answers
+        self._passing = False  # a line of progress is on the terminal
 
     def result(self, value: object, text: Callable[[], str]) -> None:
         """The command's answer: `value` as JSON, or what `text` gives."""
         shown = _json(value) if self.as_json else visible(text(), _KEPT)
+        self.progress_done()
         try:
             if shown:
                 print(shown, file=self._out, flush=True)
@@ -47,16 +49,19 @@ class Console:
 
     def note(self, text: str) -> None:
         """A remark beside the answer."""
+        self.progress_done()
         print(visible(text, _KEPT), file=self._err, flush=True)
 
     def progress(self, text: str) -> None:
-        """A line that the next one replaces on a terminal, and that is left out elsewhere."""
+        """A line that what comes next replaces on a terminal, and that is left out elsewhere."""
         if self._err.isatty():
+            self._passing = bool(text)
             print(f"\r\x1b[2K{visible(text)}", end="", file=self._err, flush=True)
 
     def progress_done(self) -> None:
-        """Clear the progress line."""
-        self.progress("")
+        """Clear the progress line, if there is one."""
+        if self._passing:
+            self.progress("")
 
     @property
     def can_ask(self) -> bool:
@@ -67,6 +72,7 @@ class Console:
         """A question with yes or no; no is everything but y and yes, and where no person is."""
         if not self.can_ask:
             return False
+        self.progress_done()
         print(f"{visible(question)} [y/N] ", end="", file=self._err, flush=True)
         return self._answers.readline().strip().lower() in ("y", "yes")
 

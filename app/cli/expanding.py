@@ -23,12 +23,8 @@ def expand_hidden(args: argparse.Namespace, ctx: AppContext, console: Console) -
     refused = "Nothing was started. To agree without being asked, add --yes."
     if not console.agrees("Start and ask them?", refused, yes=args.yes):
         return False
-    try:
-        for done in ask_servers(ctx, Places.here(), servers):
-            console.progress(f"asked {done.server}")
-            if done.problem:
-                console.progress_done()
-                console.note(f"{done.server}: {done.problem}")
-    finally:
-        console.progress_done()
+    for done in ask_servers(ctx, Places.here(), servers):
+        console.progress(f"asked {done.server}")
+        if done.problem:
+            console.note(f"{done.server}: {done.problem}")
     return True

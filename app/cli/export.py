@@ -11,7 +11,7 @@ from app.catalog.catalog import Catalog, load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
 from app.core.context import AppContext, Db
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.export import apply as writes
 from app.export.http.of_team import VARIABLE
 from app.export.links import link_note
@@ -221,9 +221,8 @@ def _may_give_token(made: Plan, args: argparse.Namespace, console: Console) -> b
 
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take writes back."""
-    db = ctx.open_store()
     unhooked = HookRemoval((), ())
-    try:
+    with ctx.store() as db:
         if not args.last and not _may_drop(args, db, console):
             return NEEDS_CONSENT
         if args.host == "all":
@@ -234,8 +233,6 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         else:
             done, unhooked = _restored(_known(args.host), ctx, db)
         register_taken_back(ctx, db, Places.here(None), done)
-    finally:
-        db.close()
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked.paths)]))
     kept = [f"The file as it was is kept as {record.backup}" for record in done if record.backup]
     lines = ["Restored:" if paths else "Nothing to restore.", *paths, *([] if args.last else kept)]
@@ -302,10 +299,8 @@ def _restored(
     unhooked = remove_all(ctx, db, words=True, only=host_id)
     if done or unhooked.paths or unhooked.problems:
         return done, unhooked
-    try:
+    with errors_of(host_id):
         return writes.restore_host(host_id, ctx, db), unhooked  # which says why there is nothing
-    except ToolcribError as error:
-        raise ToolcribError(f"{host_id}: {error.title}", error.hint) from error
 
 
 def _known(host_id: str) -> str:

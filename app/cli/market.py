@@ -18,7 +18,7 @@ from app.market.index import MarketIndex, MarketMatches, ServerHit, prepare
 from app.market.launch import can_be_added
 from app.market.records import entry_of
 from app.market.seed import take_seed
-from app.market.sync import Progress, Synced, sync
+from app.market.sync import OnProgress, Progress, Synced, sync
 from app.system.quoting import quoted
 from store import market
 from store.market import MarketSource
@@ -176,7 +176,9 @@ def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         chosen = [sources.named(db, name) for name in args.sources] or sources.all_sources(db)
         for source in chosen:
             try:
-                done.append(_sync_one(args, ctx, db, source, console=console))
+                done.append(
+                    sync(ctx, db, source, full=args.full, on_progress=_shown(source, console))
+                )
             except ToolcribError as error:
                 failed.append(error)
         prepared = _prepare(ctx, db, console) if done else 0
@@ -187,21 +189,11 @@ def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     return (IN_PART if done else 1) if failed else 0
 
 
-def _sync_one(
-    args: argparse.Namespace,
-    ctx: AppContext,
-    db: apsw.Connection,
-    source: MarketSource,
-    *,
-    console: Console,
-) -> Synced:
+def _shown(source: MarketSource, console: Console) -> OnProgress:
     def show(now: Progress) -> None:
         console.progress(f"{source.name}: {number(now.servers)} servers, {now.bytes >> 10:,} kB")
 
-    try:
-        return sync(ctx, db, source, full=args.full, on_progress=show)
-    finally:
-        console.progress_done()
+    return show
 
 
 def _synced_json(one: Synced) -> Json:
@@ -240,10 +232,7 @@ def _prepare(ctx: AppContext, db: apsw.Connection, console: Console) -> int:
     if encoder is None:
         console.note(_WORDS_ONLY)
         return 0
-    try:
-        return prepare(db, encoder, on_progress=lambda done: console.progress(f"{done:,} texts"))
-    finally:
-        console.progress_done()
+    return prepare(db, encoder, on_progress=lambda done: console.progress(f"{done:,} texts"))
 
 
 def _encoder(ctx: AppContext) -> Encoder | None:

@@ -123,5 +123,3 @@ def _read(servers: Sequence[ProjectServer], console: Console) -> tuple[ReadServe
     except KeyboardInterrupt:
         cancel.set()
         raise
-    finally:
-        console.progress_done()

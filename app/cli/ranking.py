@@ -25,14 +25,13 @@ def rank(
 
 def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:
     """The encoder, prepared with the tools' vectors if need be; None and a note without one."""
-    db = ctx.open_store()
-    try:
-        return Indexer(
-            ctx, db, progress=lambda step, done: console.progress(f"{step} ({done:.0%})")
-        ).encoder()
-    except (ToolcribError, StoreError) as error:
-        console.note(f"{error.title} Words only. {error.hint}")
-        return None
-    finally:
-        console.progress_done()
-        db.close()
+
+    def show(step: str, done: float) -> None:
+        console.progress(f"{step} ({done:.0%})")
+
+    with ctx.store() as db:
+        try:
+            return Indexer(ctx, db, progress=show).encoder()
+        except (ToolcribError, StoreError) as error:
+            console.note(f"{error.title} Words only. {error.hint}")
+            return None

@@ -185,8 +185,6 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
     except ToolcribError as error:
         console.note(f"No requests were written: {error.text}")
         return
-    finally:
-        console.progress_done()
     console.note(f"{written.sentence} Written by {model.place}.")
 
 

@@ -322,10 +322,7 @@ def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanR
         on_progress=lambda text, share: console.progress(f"{text} ({share:.0%})"),
         cancel=threading.Event(),
     )
-    try:
-        return scan(ctx, wanted, options)
-    finally:
-        console.progress_done()
+    return scan(ctx, wanted, options)
 
 
 def _answer(

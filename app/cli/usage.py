@@ -54,9 +54,7 @@ def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
     if not ctx.settings.host_records and not args.yes and not _agreed(console):
         return NEEDS_CONSENT
-    cancel = threading.Event()
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         if not ctx.settings.host_records:
             ctx.keep(host_records=True)
         report = read_records(
@@ -65,11 +63,8 @@ def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
             os.environ,
             ctx.clock(),
             progress=lambda done, total: console.progress(f"{done} of {total} records"),
-            cancel=cancel,
+            cancel=threading.Event(),
         )
-    finally:
-        console.progress_done()
-        db.close()
     for note in report.notes:
         console.note(note)
     value = {

@@ -1,4 +1,7 @@
-"""Errors that a user can act on; imports nothing."""
+"""Errors that a user can act on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class ToolcribError(Exception):
@@ -13,3 +16,12 @@ class ToolcribError(Exception):
     def text(self) -> str:
         """Title and hint in one line."""
         return f"{self.title} {self.hint}".strip()
+
+
+@contextmanager
+def errors_of(place: object) -> Iterator[None]:
+    """Have errors from inside begin with the file, server or host that they are about."""
+    try:
+        yield
+    except ToolcribError as error:
+        raise ToolcribError(f"{place}: {error.title}", error.hint) from error

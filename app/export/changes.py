@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.catalog.catalog import Catalog
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.core.text import plural
 from app.export import native
 from app.export.history import ChangedPlaces, touched
@@ -123,10 +123,8 @@ def _tell_returning(work: _Work, target: Target, reading: HostReading, mode: str
 
 
 def _tree(target: Target, base: bytes | None) -> Any:
-    try:
+    with errors_of(target.path):
         tree = read_values(base, target.kind.format).value if base else {}
-    except ToolcribError as error:
-        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
     return tree if tree is not None else {}
 
 
@@ -135,10 +133,8 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
     reading = HostReading(target.host, target.path, target.scope, (), kind=target.kind)
     if not base:
         return reading
-    try:
+    with errors_of(target.path):
         parsed = read_values(base, target.kind.format)
-    except ToolcribError as error:
-        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
     reading = with_entries(reading, parsed, target.kind)
     if reading.problem:
         raise ToolcribError(f"{target.path}: {reading.problem}", "Correct the file and try again.")

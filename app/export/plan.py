@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.catalog.catalog import Catalog, CatalogTool
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.core.text import plural
 from app.export.changes import FileChange, base_reading, change_file, goes_behind
 from app.export.file_tools import file_tools, of_project, of_user
@@ -317,10 +317,8 @@ def _plan(
 
 
 def _base(history: Sequence[ExportRecord], target: Target) -> Base:
-    try:
+    with errors_of(target.path):
         return base_of(history, target.path, target.current, target.kind.format)
-    except ToolcribError as error:
-        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
 
 
 def _readings(
@@ -359,10 +357,8 @@ def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | No
     if base is None and not change.edits:
         return None
     start = b"" if base is None else base
-    try:
+    with errors_of(target.path):
         return edit(start, target.kind.format, change.edits)
-    except ToolcribError as error:
-        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
 
 
 def _described(

@@ -9,25 +9,17 @@ from typing import Any
 import apsw
 
 from app.core.context import AppContext
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.core.paths import gateway_program
 from app.core.settings import ProfileSettings
 from app.export import apply as writes
 from app.export import backups
-from app.export.history import ChangedPlaces, active_writes
-from app.export.plan import FilePlan, Plan
+from app.export.history import active_writes
+from app.export.plan import Plan
 from app.export.wrapping import GatewayCall
-from app.hooks.entries import (
-    COMMAND,
-    LIST,
-    MCP,
-    entry,
-    hook_places,
-    remove_edits,
-    set_edits,
-)
+from app.hooks.entries import COMMAND, LIST, MCP, entry, hook_places, remove_edits, set_edits
 from app.hooks.plugin import plugin_form, plugin_text
-from app.hooks.rules import is_rules, rules_removal
+from app.hooks.rules import file_plan, is_rules, rules_removal
 from app.hooks.suggestion import MOST_LISTED
 from app.hosts.documents.editing import edit
 from app.hosts.documents.values import read_values
@@ -35,7 +27,7 @@ from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import LARGEST_PROMPT_FILE, hash_bytes, read_bytes
 from store import exports, profiles
-from store.records import HOOK, THROUGH, ExportRecord
+from store.records import THROUGH, ExportRecord
 
 _READS = "At each prompt the hook reads what you typed, on this machine only, and"
 _ADDS = "the names and descriptions of at most three tools are added to the request."
@@ -131,7 +123,7 @@ def install_plan(
     read = _reading_notes(before, facts) if hook.shape != "plugin" else ()
     base = _without(before, path, hook, history)
     words = "a hook before each prompt"
-    plan = _plan(facts, profile, _file(path, before, after, base, words))
+    plan = file_plan(facts, path, before, after, base=base, words=words, profile=profile)
     listed = form == LIST
     cost = (CACHE,) if listed else ()
     notes = (reads(keeps=keeps, listed=listed), *cost, *((hook.note,) if hook.note else ()), *read)
@@ -142,7 +134,7 @@ def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -
     """Plan of a removal: the file as it was, or as it is now without the hook."""
     before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
     after = _without(before, path, _hook(facts), history)
-    return _plan(facts, "", _file(path, before, after, after, "without the hook"))
+    return file_plan(facts, path, before, after, base=after, words="without the hook")
 
 
 def change_plan(
@@ -243,10 +235,8 @@ def _path(places: Places, hook: HookFacts) -> Path:
 
 
 def _tree(data: bytes | None, path: Path) -> Any:
-    try:
+    with errors_of(path):
         tree = read_values(data, "json").value if data else {}
-    except ToolcribError as error:
-        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
     if tree is None:
         return {}
     if not isinstance(tree, dict):
@@ -278,10 +268,8 @@ def _check_room(tree: Any, path: Path, hook: HookFacts) -> None:
 def _edited(data: bytes | None, path: Path, edits: Sequence[Any]) -> bytes | None:
     if not edits:
         return data
-    try:
+    with errors_of(path):
         return edit(data or b"", "json", edits)
-    except ToolcribError as error:
-        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
 
 
 def _without(
@@ -307,31 +295,3 @@ def _without(
 def _is_whole(record: ExportRecord, base: bytes | None) -> bool:
     """True if the copy kept is the file without the hook, or there was no file."""
     return base is not None or not record.detail.get("base")
-
-
-def _file(
-    path: Path, before: bytes | None, after: bytes | None, base: bytes | None, words: str
-) -> FilePlan | None:
-    if before == after:
-        return None
-    return FilePlan(
-        path=path,
-        scope="user",
-        format="text" if path.suffix == ".js" else "json",
-        before=before,
-        after=after,
-        before_hash=hash_bytes(before) if before is not None else "",
-        changes=(words,),
-        touched=ChangedPlaces(),
-        base=base,
-    )
-
-
-def _plan(facts: HostFacts, profile: str, file: FilePlan | None) -> Plan:
-    return Plan(
-        facts,
-        HOOK,
-        profile,
-        files=(file,) if file else (),
-        restart_hint=f"Start {facts.name} anew.",
-    )

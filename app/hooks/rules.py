@@ -6,12 +6,12 @@ For agents that never call the search tool by themselves. Off until the user wri
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import FilePlan, Plan
@@ -116,12 +116,13 @@ def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> 
     if mode != THROUGH:
         raise ToolcribError(_no_menu(facts), f"toolcrib export {facts.id} --mode through")
     before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
-    try:
+    with errors_of(path):
         decode(before or b"")
-    except ToolcribError as error:
-        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
     base = _without_block(before) if before is not None else None
-    return _plan(facts, path, before, _with_block(base or b""), base=base, profile=profile)
+    words = "words on Toolcrib's menu"
+    after = _with_block(base or b"")
+    plan = file_plan(facts, path, before, after, base=base, words=words, profile=profile)
+    return replace(plan, warnings=(COST,) if plan.files else ())
 
 
 def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
@@ -139,7 +140,8 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
         after = backups.read(base) if base else None
     elif not after and active and not active[-1].before_hash:
         after = None  # the file that we made has no other content
-    return _plan(facts, path, before, after, base=after)
+    words = "without words on Toolcrib's menu"
+    return file_plan(facts, path, before, after, base=after, words=words)
 
 
 def mode_of(db: apsw.Connection, facts: HostFacts) -> str:
@@ -189,22 +191,26 @@ def _path(places: Places, facts: HostFacts) -> Path:
     return paths[0]
 
 
-def _plan(
+def file_plan(
     facts: HostFacts,
     path: Path,
     before: bytes | None,
     after: bytes | None,
     *,
     base: bytes | None,
+    words: str,
     profile: str = "",
 ) -> Plan:
+    """Plan of one file that a host reads for prompts; empty where it stays as it is.
+
+    `base` is the file without what Toolcrib adds.
+    """
     if before == after:
         return Plan(facts, HOOK, profile)
-    words = "words on Toolcrib's menu" if profile else "without words on Toolcrib's menu"
     file = FilePlan(
         path=path,
         scope="user",
-        format="text",
+        format="json" if path.suffix not in (".js", ".md") else "text",
         before=before,
         after=after,
         before_hash=hash_bytes(before) if before is not None else "",
@@ -212,6 +218,4 @@ def _plan(
         touched=ChangedPlaces(),
         base=base,
     )
-    notes = (COST,) if profile else ()
-    hint = f"Start {facts.name} anew."
-    return Plan(facts, HOOK, profile, (file,), warnings=notes, restart_hint=hint)
+    return Plan(facts, HOOK, profile, (file,), restart_hint=f"Start {facts.name} anew.")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.hosts.documents.values import format_of, read_values
 from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
 from app.hosts.places import Places
@@ -38,12 +38,10 @@ def read_file(
 ) -> HostReading:
     """The servers that a file names; `host_hint` is a host id, else the file is recognised."""
     data = read_bytes(path)
-    try:
+    with errors_of(path):
         if path.name == "manifest.json":
             return _read_manifest(data, path, places or Places.here())
         return read_data(data, path, host_hint or _host_of(path, places))
-    except ToolcribError as error:
-        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
 
 
 def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:

@@ -192,14 +192,12 @@ class CallSession:
 
     def _target(self) -> tuple[Target, str]:
         """The server's launch, and its transport if that was seen; raises ToolcribError."""
-        number, db = self._server_id, self._ctx.open_store()
-        try:
+        number = self._server_id
+        with self._ctx.store() as db:
             record = next((one for one in all_servers(db) if one.id == number), None)
             target = next(
                 (t for t in targets(self._ctx, db, self._registered) if t.server_id == number), None
             )
-        finally:
-            db.close()
         if record is not None and record.disabled:
             hint = "Enable it in the Catalog, then call."
             raise ToolcribError(f"{record.name} is disabled in Toolcrib.", hint)

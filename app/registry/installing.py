@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -53,11 +54,8 @@ def current(ctx: AppContext, known: Details, version: str = "") -> Entry:
     entry = known.entry
     if known.as_listed:
         return with_version(entry, version)
-    client = sources.client(ctx, known.source)
-    try:
+    with closing(sources.client(ctx, known.source)) as client:
         now = sync.newest_version(client, entry, version or entry.version)
-    finally:
-        client.close()
     if not version and now.raw != entry.raw:
         raise ToolcribError(
             f"{entry.name} {entry.version} is not what was shown any more: its source changed it.",

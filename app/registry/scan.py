@@ -125,14 +125,9 @@ class _Scan:
 
     async def run(self) -> ScanReport:
         """Everything, in order."""
-        db = self._ctx.open_store()
-        indexing = self._ctx.open_store()
-        try:
+        with self._ctx.store() as db, self._ctx.store() as indexing:
             indexer = Indexer(self._ctx, indexing, progress=self._options.on_progress)
             await self._all(db, indexer)
-        finally:
-            db.close()
-            indexing.close()
         return ScanReport(
             tuple(self._statuses.values()),
             counted=indexer.counted,

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from app.core.context import AppContext
-from app.core.errors import ToolcribError
+from app.core.errors import ToolcribError, errors_of
 from app.export.entries.edits import launch_edits, rename_edits, switch_edit
 from app.export.entries.kept import kept_entry, with_behind
 from app.export.history import Base, ChangedPlaces, active_writes, base_of
@@ -357,15 +357,13 @@ def edited(
     if data is None:
         return None
     kind = reading.kind.format if reading.kind else format_of(reading.file)
-    try:
+    with errors_of(reading.file):
         tree = read_values(data, kind).value
         try:
             raw = raw_at(tree, entry.at)
         except (KeyError, IndexError, TypeError):
             return data
         return edit(data, kind, _edits(raw, entry, style_of(reading), change, server))
-    except ToolcribError as error:
-        raise ToolcribError(f"{reading.file}: {error.title}", error.hint) from error
 
 
 def _edits(

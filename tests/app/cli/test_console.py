@@ -29,6 +29,10 @@ def test_progress_shows_on_terminals_only() -> None:
     seen = console(terminal=True)
     seen.progress("1 of 2")
     assert "1 of 2" in seen._err.getvalue()
+    seen.note("done")
+    assert seen._err.getvalue().endswith("1 of 2\r\x1b[2Kdone\n")
+    seen.note("and more")
+    assert seen._err.getvalue().endswith("Kdone\nand more\n")
 
 
 @pytest.mark.parametrize(("answer", "agreed"), [("y\n", True), ("", False), ("n\n", False)])
