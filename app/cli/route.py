@@ -73,6 +73,8 @@ def _of_backend(args: argparse.Namespace) -> Json | None:
 
 def _text(ranked: Json, limit: int, *, explain: bool) -> str:
     if not ranked["tools"]:
+        if ranked["note"] and not ranked["words_only"]:
+            return str(ranked["note"])
         return "No tools known yet. Read some with: toolcrib scan"
     rows = [["#", "", "tool", "score", "ISO", "tokens ≈", "why"]]
     for rank, tool in enumerate(ranked["tools"], 1):

@@ -94,6 +94,13 @@ def test_route_by_words(verb: Verb) -> None:
     assert found["tokens"] == sum(t["tokens"] for t in found["tools"] if t["in"])
 
 
+@pytest.mark.encoder
+def test_route_says_why_no_tool_is_listed(verb: Verb, capsys: Any) -> None:
+    assert verb("route", "asdkjh qwe")["tools"] == []
+    assert run(["route", "asdkjh qwe"]) == 0
+    assert capsys.readouterr().out == "No tool fits. No word of the query is known.\n"
+
+
 def test_check_says_block_with_its_exit_code(verb: Verb) -> None:
     assert verb("check", "--budget", "1000")["verdict"] == "PASS"
     found = verb("check", "--budget", "100", code=4)
