@@ -101,18 +101,13 @@ def run_join(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         else:
             team = membership.join(ctx, db, url, token)
         console.note(f"Joined {team.organisation} as {team.member} ({team.role}).")
-        return _synchronise(ctx, console)
+    return run_sync(args, ctx, console)
 
 
 def run_sync(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Fetch what changed."""
-    return _synchronise(ctx, console)
-
-
-def _synchronise(ctx: AppContext, console: Console) -> int:
     with ctx.store() as db:
         made = membership.synchronise(ctx, db, progress=lambda text, _done: console.progress(text))
-        console.progress_done()
         applied = made.applied
         parts = (
             f"{plural(applied.servers, 'server')}, {plural(applied.tools, 'tool')}"

@@ -8,6 +8,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -224,8 +225,9 @@ class TeamSources:
         lead = request_lead(*self._counts)
         for text, (vector, own) in self._cosines.items():
             lacking = [id_ for id_ in ids if id_ not in own]
-            own.update(search.cosines(self._db, self._organisation, model, vector, lacking))
-            best = search.request_cosines(self._db, self._organisation, model, vector, list(own))
+            cosines = partial(search.cosines, self._db, self._organisation, model, vector)
+            own.update(cosines(lacking))
+            best = cosines(list(own), table=search.REQUESTS)
             self._cosines[text] = vector, raised_by(own, best, lead)
 
     # ---- words

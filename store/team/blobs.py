@@ -29,18 +29,12 @@ def load(connection: Connection, organisation_id: int, name: str) -> tuple[str, 
         "SELECT fingerprint, data FROM blobs WHERE organisation_id = %(organisation)s"
         " AND name = %(name)s"
     )
-    return first_of(connection, _blob, sql, {"organisation": organisation_id, "name": name})
+    values = {"organisation": organisation_id, "name": name}
+    return first_of(connection, lambda print_, data: (print_, data), sql, values)
 
 
 def fingerprints(connection: Connection, organisation_id: int) -> dict[str, str]:
     """The fingerprint of each stored result, by name."""
     sql = "SELECT name, fingerprint FROM blobs WHERE organisation_id = %(organisation)s"
-    return dict(all_of(connection, _name, sql, {"organisation": organisation_id}))
-
-
-def _blob(fingerprint: str, data: bytes) -> tuple[str, bytes]:
-    return fingerprint, data
-
-
-def _name(name: str, fingerprint: str) -> tuple[str, str]:
-    return name, fingerprint
+    rows = all_of(connection, lambda *row: row, sql, {"organisation": organisation_id})
+    return dict(rows)

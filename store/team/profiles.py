@@ -58,17 +58,17 @@ def save(
 
 def every(connection: Connection, organisation_id: int) -> list[Profile]:
     """All profiles that the caller sees, by name."""
-    return _read(connection, organisation_id, "true", {})
+    return _read(connection, organisation_id, "true")
 
 
 def some(connection: Connection, organisation_id: int, ids: Sequence[int]) -> list[Profile]:
     """Those of these profiles that the caller sees."""
-    return _read(connection, organisation_id, "p.id = ANY(%(ids)s)", {"ids": list(ids)})
+    return _read(connection, organisation_id, "p.id = ANY(%(ids)s)", ids=list(ids))
 
 
 def named(connection: Connection, organisation_id: int, name: str) -> Profile | None:
     """The profile of this name, if the caller sees it."""
-    rows = _read(connection, organisation_id, "p.name = %(name)s", {"name": name})
+    rows = _read(connection, organisation_id, "p.name = %(name)s", name=name)
     return rows[0] if rows else None
 
 
@@ -103,7 +103,7 @@ def _save_ticks(
 
 
 def _read(
-    connection: Connection, organisation_id: int, where: str, values: dict[str, object]
+    connection: Connection, organisation_id: int, where: str, **values: object
 ) -> list[Profile]:
     values = {"organisation": organisation_id, **values}
     ticks: dict[int, list[TickRow]] = {}

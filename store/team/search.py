@@ -245,31 +245,20 @@ def index_scan(connection: Connection, counted: Vectors) -> Iterator[None]:
 
 
 def cosines(
-    connection: Connection, organisation_id: int, model: str, query: bytes, ids: Sequence[int]
+    connection: Connection,
+    organisation_id: int,
+    model: str,
+    query: bytes,
+    ids: Sequence[int],
+    *,
+    table: str = TOOLS,
 ) -> dict[int, float]:
-    """The cosine of those of these tools that the caller sees."""
+    """The cosine of those of these tools that the caller sees; of REQUESTS, that of the best."""
     statement = sql.SQL(
-        "SELECT tool_id, 1 - (v <=> %(query)s) FROM tool_vectors"
-        " WHERE organisation_id = %(organisation)s AND model = %(model)s AND tool_id = ANY(%(ids)s)"
-    )
-    values = {
-        "organisation": organisation_id,
-        "model": model,
-        "query": half(query),
-        "ids": list(ids),
-    }
-    return dict(_pairs(connection, statement, values))
-
-
-def request_cosines(
-    connection: Connection, organisation_id: int, model: str, query: bytes, ids: Sequence[int]
-) -> dict[int, float]:
-    """The best cosine of a request of each of these tools that has any."""
-    statement = sql.SQL(
-        "SELECT tool_id, 1 - min(v <=> %(query)s) FROM request_vectors"
+        "SELECT tool_id, 1 - min(v <=> %(query)s) FROM {}"
         " WHERE organisation_id = %(organisation)s AND model = %(model)s"
         " AND tool_id = ANY(%(ids)s) GROUP BY tool_id"
-    )
+    ).format(sql.Identifier(table))
     values = {
         "organisation": organisation_id,
         "model": model,

@@ -6,7 +6,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Json as AsJson
 
 from store.team.connecting import Connection
-from store.team.reading import all_of, changed, first_of, number_of
+from store.team.reading import all_of, changed, number_of
 from store.team.records import NewServer, Server
 
 _COLUMNS = (
@@ -63,28 +63,28 @@ def save(connection: Connection, organisation_id: int, server: NewServer) -> int
 
 def every(connection: Connection, organisation_id: int) -> list[Server]:
     """All servers that the caller sees, by name."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM {_FROM} WHERE s.organisation_id = %(organisation)s ORDER BY s.name"
-    )
-    return all_of(connection, Server, sql, {"organisation": organisation_id})
+    return _read(connection, organisation_id, "true")
 
 
 def some(connection: Connection, organisation_id: int, ids: Sequence[int]) -> list[Server]:
     """Those of these servers that the caller sees."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM {_FROM} WHERE s.organisation_id = %(organisation)s"
-        " AND s.id = ANY(%(ids)s) ORDER BY s.name"
-    )
-    return all_of(connection, Server, sql, {"organisation": organisation_id, "ids": list(ids)})
+    return _read(connection, organisation_id, "s.id = ANY(%(ids)s)", ids=list(ids))
 
 
 def named(connection: Connection, organisation_id: int, name: str) -> Server | None:
     """The server of this name, if the caller sees it."""
+    rows = _read(connection, organisation_id, "s.name = %(name)s", name=name)
+    return rows[0] if rows else None
+
+
+def _read(
+    connection: Connection, organisation_id: int, where: str, **values: object
+) -> list[Server]:
     sql = (
         f"SELECT {_COLUMNS} FROM {_FROM} WHERE s.organisation_id = %(organisation)s"
-        " AND s.name = %(name)s"
+        f" AND {where} ORDER BY s.name"
     )
-    return first_of(connection, Server, sql, {"organisation": organisation_id, "name": name})
+    return all_of(connection, Server, sql, {"organisation": organisation_id, **values})
 
 
 def save_vectors(

@@ -8,7 +8,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Json as AsJson
 
 from store.team.connecting import Connection
-from store.team.reading import all_of, changed, first_of
+from store.team.reading import all_of, changed
 from store.team.records import NewRequest, NewTool, Tool
 from store.team.words import stems_of
 
@@ -84,14 +84,17 @@ def every(
     held: bool | None = None,
 ) -> list[Tool]:
     """Tools that the caller sees, by id: of one server, or in one state, where that is given."""
+    where = " AND t.server_id = %(server)s" * (server is not None)
+    where += " AND t.held = %(held)s" * (held is not None)
+    return _read(connection, organisation_id, f"true{where}", server=server, held=held)
+
+
+def _read(connection: Connection, organisation_id: int, where: str, **values: object) -> list[Tool]:
     sql = (
         f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
-        + " AND t.server_id = %(server)s" * (server is not None)
-        + " AND t.held = %(held)s" * (held is not None)
-        + " ORDER BY t.id"
+        f" AND {where} ORDER BY t.id"
     )
-    values = {"organisation": organisation_id, "server": server, "held": held}
-    return all_of(connection, Tool, sql, values)
+    return all_of(connection, Tool, sql, {"organisation": organisation_id, **values})
 
 
 def counts(connection: Connection, organisation_id: int) -> dict[int, tuple[int, int]]:
@@ -107,20 +110,13 @@ def counts(connection: Connection, organisation_id: int) -> dict[int, tuple[int,
 
 def some(connection: Connection, organisation_id: int, ids: Sequence[int]) -> list[Tool]:
     """Those of these tools that the caller sees."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
-        " AND t.id = ANY(%(ids)s) ORDER BY t.id"
-    )
-    return all_of(connection, Tool, sql, {"organisation": organisation_id, "ids": list(ids)})
+    return _read(connection, organisation_id, "t.id = ANY(%(ids)s)", ids=list(ids))
 
 
 def named(connection: Connection, organisation_id: int, tool_id: str) -> Tool | None:
     """The tool called `server/tool`, if the caller sees it."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
-        " AND t.tool_id = %(tool)s"
-    )
-    return first_of(connection, Tool, sql, {"organisation": organisation_id, "tool": tool_id})
+    rows = _read(connection, organisation_id, "t.tool_id = %(tool)s", tool=tool_id)
+    return rows[0] if rows else None
 
 
 def count(connection: Connection, organisation_id: int) -> int:

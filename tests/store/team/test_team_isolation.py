@@ -79,10 +79,13 @@ READS: dict[str, Call] = {
     "blobs.load": lambda db, me, o: blobs.load(db, o.id, "other"),
     "blobs.fingerprints": lambda db, me, o: blobs.fingerprints(db, o.id),
     "audit.since": lambda db, me, o: audit.since(db, o.id),
-    "search.cosines": lambda db, me, o: search.cosines(db, o.id, MODEL, unit(1), list(o.tool_ids)),
-    "search.request_cosines": lambda db, me, o: search.request_cosines(
-        db, o.id, MODEL, unit(1), list(o.tool_ids)
-    ),
+    "search.cosines": lambda db, me, o: [
+        pair
+        for table in (search.TOOLS, search.REQUESTS)
+        for pair in search.cosines(
+            db, o.id, MODEL, unit(1), list(o.tool_ids), table=table
+        ).items()
+    ],
     "search.nearest": lambda db, me, o: search.nearest(db, seen(db, me), MODEL, unit(1), k=500),
     "search.nearest_by_request": lambda db, me, o: search.nearest_by_request(
         db, seen(db, me), MODEL, unit(1), k=500
