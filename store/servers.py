@@ -68,10 +68,7 @@ def all_entries(db: apsw.Connection) -> list[EntryRecord]:
         "SELECT host, scope, file, name, server_id, disabled FROM entries"
         " ORDER BY host, scope, file, name"
     )
-    return [
-        EntryRecord(host, scope, file, name, server_id, bool(disabled))
-        for host, scope, file, name, server_id, disabled in db.execute(sql)
-    ]
+    return [EntryRecord(*(*row[:-1], bool(row[-1]))) for row in db.execute(sql)]
 
 
 def place(
@@ -226,12 +223,11 @@ def drop_entry(db: apsw.Connection, entry: EntryRecord) -> None:
 
 def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterable[str]) -> None:
     """Forget entries of this file that are no longer in it."""
-    names = json.dumps(list(keep))
-    db.execute(
+    sql = (
         "DELETE FROM entries WHERE host = ? AND file = ?"
-        " AND name NOT IN (SELECT value FROM json_each(?))",
-        (host, file, names),
+        " AND name NOT IN (SELECT value FROM json_each(?))"
     )
+    db.execute(sql, (host, file, json.dumps(list(keep))))
 
 
 def set_status(

@@ -46,20 +46,7 @@ def current(db: apsw.Connection) -> TeamRecord | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM teams ORDER BY id LIMIT 1").fetchone()
     if row is None:
         return None
-    id_, url, organisation, member, role, cursor, complete, synced, problem, joined, sends = row
-    return TeamRecord(
-        id=id_,
-        url=url,
-        organisation=organisation,
-        member=member,
-        role=role,
-        cursor=cursor,
-        complete=bool(complete),
-        synced_at=synced,
-        problem=problem,
-        joined_at=joined,
-        sends=tuple(json.loads(sends)),
-    )
+    return TeamRecord(*(*row[:6], bool(row[6]), *row[7:10], tuple(json.loads(row[10]))))
 
 
 def join(

@@ -116,11 +116,7 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Write a profile's values to a new file."""
     with ctx.store() as db:
         path = export_file(db, args.profile, args.file)
-    console.result(
-        {"path": str(path), "profile": args.profile},
-        lambda: f"Wrote the values of the profile {args.profile} to {path}.",
-    )
-    return 0
+    return _done(args, console, path, f"Wrote the values of the profile {args.profile} to {path}.")
 
 
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -128,8 +124,7 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     with ctx.store() as db:
         import_file(db, args.profile, args.file)
     words = f"The profile {args.profile} has the values of {args.file} now."
-    console.result({"path": str(args.file), "profile": args.profile}, lambda: words)
-    return 0
+    return _done(args, console, args.file, words)
 
 
 def run_use(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -140,8 +135,7 @@ def run_use(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         f"The profile {args.profile} takes its values from {args.file} from now on."
         " Changes made here are written to it. Undo: toolcrib policy leave"
     )
-    console.result({"path": str(args.file), "profile": args.profile}, lambda: words)
-    return 0
+    return _done(args, console, args.file, words)
 
 
 def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -150,8 +144,7 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         step = leave_file(db, args.profile)
     path = step.file.path if step.file else ""
     words = f"The profile {args.profile} keeps its values itself. {path} stays as it is."
-    console.result({"path": path, "profile": args.profile}, lambda: words)
-    return 0
+    return _done(args, console, path, words)
 
 
 def run_undo(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -169,7 +162,11 @@ def run_undo(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
                 return NEEDS_CONSENT
         undo_write(db, args.profile, write, paths=ctx.paths, at=ctx.clock())
     words = f"{write.path} is as it was before the newest write. The text until now is kept."
-    console.result({"path": write.path, "profile": args.profile}, lambda: words)
+    return _done(args, console, write.path, words)
+
+
+def _done(args: argparse.Namespace, console: Console, path: Path | str, words: str) -> int:
+    console.result({"path": str(path), "profile": args.profile}, lambda: words)
     return 0
 
 

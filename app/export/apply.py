@@ -205,7 +205,7 @@ def _present(path: Path) -> bytes | None:
 def _without(record: ExportRecord, now: bytes | None) -> bytes | None:
     """A file's bytes without this write; None where there would be no file."""
     before = backups.read(record.backup) if record.before_hash else None
-    now_hash = hash_bytes(now) if now is not None else ""
+    now_hash = hash_bytes(now)
     if now_hash in (record.before_hash, record.after_hash):
         return before
     after = backups.read(str(record.detail.get("after", ""))) if record.after_hash else None
@@ -231,7 +231,7 @@ def _take_back(step: _Step, ctx: AppContext, db: apsw.Connection, journal: Write
         later = [_kept_anew(one, ctx) for one in step.anew]
         if step.data != step.now:
             journal.note(file=record.file)
-            expected = hash_bytes(step.now) if step.now is not None else ""
+            expected = hash_bytes(step.now)
             replace_file(path, step.data, expected=expected, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
@@ -300,7 +300,7 @@ def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecor
         format="",
         before=present,
         after=data,
-        before_hash=hash_bytes(present) if present is not None else "",
+        before_hash=hash_bytes(present),
         changes=("restored",),
         touched=ChangedPlaces(),
         base=data,
@@ -425,7 +425,7 @@ def _record(
         mode=plan.mode,
         profile=plan.profile,
         before_hash=file.before_hash,
-        after_hash=hash_bytes(file.after) if file.after is not None else "",
+        after_hash=hash_bytes(file.after),
         backup=backup,
         detail={
             "group": group,  # files of one export are taken back together

@@ -83,7 +83,7 @@ def base_of(
 ) -> Base:
     """The file without Toolcrib's writes: the kept copy, or the present file with them reverted."""
     active = active_writes(history, file)
-    now = hash_bytes(current) if current is not None else ""
+    now = hash_bytes(current)
     if active and active[0].after_hash != now and active[0].before_hash == now:
         return base_of([one for one in history if one.id != active[0].id], file, current, kind)
     if not active or current is None:
@@ -148,7 +148,7 @@ def _still_written(record: ExportRecord) -> bool:
     written = backups.read(str(record.detail.get("after", "")))
     try:
         now = read_bytes(FilePath(record.file)) if is_file(FilePath(record.file)) else None
-        now_hash = hash_bytes(now) if now is not None else ""
+        now_hash = hash_bytes(now)
         if now is None or written is None or now_hash == record.after_hash:
             return now_hash == record.after_hash
         trees = read_values(written, kind).value, read_values(now, kind).value

@@ -345,7 +345,7 @@ def _file_plan(target: Target, base: Base, change: FileChange, after: bytes | No
         format=target.kind.format,
         before=target.current,
         after=after,
-        before_hash=hash_bytes(target.current) if target.current is not None else "",
+        before_hash=hash_bytes(target.current),
         changes=change.changes or ("as it was before Toolcrib",),
         touched=change.touched,
         base=base.data,

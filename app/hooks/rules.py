@@ -213,7 +213,7 @@ def file_plan(
         format="json" if path.suffix not in (".js", ".md") else "text",
         before=before,
         after=after,
-        before_hash=hash_bytes(before) if before is not None else "",
+        before_hash=hash_bytes(before),
         changes=(words,),
         touched=ChangedPlaces(),
         base=base,

@@ -115,7 +115,7 @@ def file_drift(record: ExportRecord) -> Drift:
         data = read_bytes(path) if os.path.lexists(path) else None
     except ToolcribError as error:
         return Drift(record.host, path, record, OUTSIDE, (error.text,))
-    now_hash = hash_bytes(data) if data is not None else ""
+    now_hash = hash_bytes(data)
     if now_hash == record.after_hash:
         return Drift(record.host, path, record, IN_SYNC)
     facts = host(record.host)

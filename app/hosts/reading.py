@@ -212,9 +212,9 @@ def read_bytes(path: Path, most: int = _LARGEST) -> bytes:
         raise ToolcribError(f"The file {path} cannot be read: {reason}.", hint) from error
 
 
-def hash_bytes(data: bytes) -> str:
-    """SHA-256 of a file's bytes, hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
+def hash_bytes(data: bytes | None) -> str:
+    """SHA-256 of a file's bytes, hexadecimal; "" where there is no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def _all_paths(places: Places, host: HostFacts) -> set[Path]:
