@@ -212,7 +212,7 @@ def _synced_text(one: Synced) -> str:
     what = "listed" if one.full else "new or changed"
     lines = [f"{one.source.name}: {plural(now.servers, 'server')} {what}, {now.removed:,} removed."]
     if now.left_out:
-        lines.append(f"{plural(now.left_out, 'entry')} left out:".replace("entrys", "entries"))
+        lines.append(f"{plural(now.left_out, 'entry')} left out:")
         lines += [f"  {problem}" for problem in one.problems]
     return "\n".join(lines)
 

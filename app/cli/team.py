@@ -234,7 +234,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     with ctx.store() as db:
         number_read = sign_in(ctx, db, args.server, page_opener(args, console, args.server))
         shown = _json(db, membership.current(db))
-    read = f" {number(number_read)} tools were read." if number_read >= 0 else ""
+    read = f" Its tools were read: {number(number_read)}." if number_read >= 0 else ""
     console.result(shown, lambda: f"Signed in to {args.server}.{read}")
     return 0
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.core.text import plural
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle, HostFacts, NativeRoute
 from store.typed import JsonMapping
@@ -146,7 +147,7 @@ def toolset_edits(servers: Sequence[ServerTools], route: NativeRoute) -> NativeE
     return NativeEdits(
         [Set((PROFILE_KEY,), entry)],
         warnings=[route.partial],
-        changes=[f"tool set toolcrib with {len(kept)} tools"],
+        changes=[f"tool set toolcrib with {plural(len(kept), 'tool')}"],
     )
 
 
@@ -171,7 +172,9 @@ def _clear(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
     if isinstance(denied, list) and any(tool in server.kept for tool in denied):
         rest = [tool for tool in denied if tool not in server.kept]
         _put(out, (*server.at, route.deny), rest, denied)
-        out.changes.append(f"{server.name}: no longer hides {len(denied) - len(rest)} tools")
+        out.changes.append(
+            f"{server.name}: no longer hides {plural(len(denied) - len(rest), 'tool')}"
+        )
 
 
 def _switch_off(

@@ -13,6 +13,7 @@ import apsw
 from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
+from app.core.text import plural
 from app.encoder.weights import ready_model
 from app.export.limits import entry_name
 from app.export.model_tools import host_rows
@@ -46,7 +47,7 @@ class OwnSearch:
     @property
     def sentence(self) -> str:
         """The figures in words."""
-        total = f"{self.queries} labelled {'query' if self.queries == 1 else 'queries'}"
+        total = plural(self.queries, "labelled query")
         by = " by words alone" if self.words_only else ""
         return (
             f"{self.host}'s own search (emulated, {VERSION}) misses {self.queries - self.own} of"
@@ -85,7 +86,7 @@ class HostAlone:
     @property
     def gain(self) -> str:
         """Gain of search hints, in words."""
-        total = f"{len(self.cases)} labelled {'query' if len(self.cases) == 1 else 'queries'}"
+        total = plural(len(self.cases), "labelled query")
         return (
             f"With words made without the query itself the search (emulated, {VERSION}) finds"
             f" {self.hinted} of {total}, without any {self.own}."

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog, CatalogTool
+from app.core.text import plural
 from app.export.limits import long_names
 from app.export.model_tools import host_rows, model_tools
 from app.hosts.facts import HostFacts
@@ -54,8 +55,8 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
         named = "the tool that is" if off == 1 else f"the {off} tools that are"
         reason = f"{host.name} can hide {named} off by itself."
         return Recommendation(NATIVE, reason, cut, note)
-    named = "1 tool" if off == 1 else f"{off} tools"
-    reason = f"{host.name} has no switches of its own, so the gateway hides {named}."
+    hidden = plural(off, "tool")
+    reason = f"{host.name} has no switches of its own, so the gateway hides {hidden}."
     return Recommendation(PRUNED, reason, cut, note)
 
 

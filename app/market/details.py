@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import apsw
 
 from app.catalog.catalog import Catalog
+from app.core.text import plural
 from app.market.client import OFFICIAL
 from app.market.entry import DEPRECATED, Entry
 from app.market.guards import skeleton
@@ -58,7 +59,7 @@ class Details:
         """Tokens of its tools as far as they are known, a sentence."""
         if not self.tools:
             return "Its tools are not known before it is read."
-        number = f"{len(self.tools)} tools" if len(self.tools) != 1 else "1 tool"
+        number = plural(len(self.tools), "tool")
         if not self.counted:
             return f"{number}; their tokens are known once it is read."
         if self.counted < len(self.tools):

@@ -8,7 +8,7 @@ import apsw
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
 from app.policy.near import Pair, near_duplicates, superseded
-from app.policy.pruner import COSTLY, RARE_CALLS, duplicates, tool_count
+from app.policy.pruner import COSTLY, RARE_CALLS, duplicates
 from app.policy.usage import DAY, ENOUGH_DAYS, Usage
 from store import put_off
 from store.connection import transaction
@@ -96,7 +96,7 @@ def _never_called(tools: Sequence[CatalogTool], usage: Usage) -> list[Proposal]:
         Proposal(
             f"{NEVER}:{server}",
             NEVER,
-            f"{server}: {tool_count(len(rows))} never called in {days}",
+            f"{server}: {plural(len(rows), 'tool')} never called in {days}",
             usage.evidence,
             tuple(sorted(rows, key=lambda t: (-t.cost, t.tool.name))),
         )

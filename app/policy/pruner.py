@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from app.catalog.catalog import CatalogTool
+from app.core.text import plural
 from app.policy.budget import Budget, Verdict
 from app.policy.usage import Usage
 from app.tokens.host_text import compact
@@ -193,7 +194,7 @@ def _never_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     if not usage.enough or not usage.total:
         return None
     unused = [t for t in left if not usage.calls.get(t.tool.tool_id)]
-    title = f"{tool_count(len(unused))} never called in {round(usage.days)} days"
+    title = f"{plural(len(unused), 'tool')} never called in {round(usage.days)} days"
     return _move("never called", title, tools=unused, evidence=usage.evidence)
 
 
@@ -205,7 +206,7 @@ def _duplicates(left: list[CatalogTool], shown: list[CatalogTool], usage: Usage)
     more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
     return _move(
         "duplicate",
-        f"{tool_count(len(pairs))} of which another server has the same",
+        f"{plural(len(pairs), 'tool')} of which another server has the same",
         tools=[spare for spare, _kept in pairs],
         evidence=f"{named}{more}.",
     )
@@ -217,7 +218,7 @@ def _rarely_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     rare = [
         t for t in left if t.cost >= COSTLY and usage.calls.get(t.tool.tool_id, 0) <= RARE_CALLS
     ]
-    count = tool_count(len(rare))
+    count = plural(len(rare), "tool")
     title = f"{count} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
     return _move("rarely called", title, tools=rare, evidence=usage.evidence)
 
@@ -238,8 +239,3 @@ def _choose(plan: PrunePlan) -> PrunePlan:
         moves = tuple(replace(m, chosen=i <= index) for i, m in enumerate(plan.moves))
         chosen = replace(plan, moves=moves)
     return chosen
-
-
-def tool_count(count: int) -> str:
-    """So many tools, in words."""
-    return "1 tool" if count == 1 else f"{count} tools"

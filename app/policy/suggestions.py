@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from app.catalog.catalog import CatalogTool
-from app.policy.pruner import COSTLY, RARE_CALLS, Move, PrunePlan, tool_count
+from app.core.text import plural
+from app.policy.pruner import COSTLY, RARE_CALLS, Move, PrunePlan
 from app.policy.usage import Usage
 
 LONG = 300  # tokens of a description from which it is called long
@@ -34,13 +35,13 @@ def suggest(
         left = left[len(moves[0].tools) :] if moves else left
     long = [tool for tool in left if _description(tool) >= LONG]
     if long:
-        title = f"{tool_count(len(long))} with a description of {LONG} tokens and more"
+        title = f"{plural(len(long), 'tool')} with a description of {LONG} tokens and more"
         moves.append(_move("long description", title, long, _described(long)))
         left = [tool for tool in left if tool not in long]
     if largest := [tool for tool in left if tool.cost >= COSTLY][:LARGEST]:
-        title = f"The {tool_count(len(largest))} that take{'s' * (len(largest) == 1)} most"
+        title = f"The {plural(len(largest), 'tool')} that take{'s' * (len(largest) == 1)} most"
         if len(left) < len(shown):  # larger ones may be in another move, or be pinned
-            title = f"{tool_count(len(largest))}, the largest of the others"
+            title = f"{plural(len(largest), 'tool')}, the largest of the others"
         share = 100 * sum(t.cost for t in largest) / sum(t.cost for t in shown)
         evidence = f"{share:.0f} % of all that is on. It is not known yet if they are needed."
         moves.append(_move("largest", title, largest, evidence))
@@ -59,7 +60,7 @@ def _the_rest(
     more = largest_first[: next(enough, 0)]
     if not more or (tokens <= 0 and number <= 0):
         return []
-    title = f"{tool_count(len(more))} more, the next largest"
+    title = f"{plural(len(more), 'tool')} more, the next largest"
     evidence = "With all of the above this is enough. It is not known yet if they are needed."
     return [_move("next largest", title, more, evidence)]
 
@@ -68,7 +69,7 @@ def _beyond(largest_first: Sequence[CatalogTool], shown: int, host: str, limit: 
     tools = largest_first[: shown - int(_ROOM * limit)]
     if not tools:
         return []
-    title = f"{tool_count(len(tools))}, the largest, as {host} takes {limit} and {shown} are on"
+    title = f"{plural(len(tools), 'tool')}, the largest, as {host} takes {limit} and {shown} are on"
     evidence = f"{shown - len(tools)} would be left, which leaves room for new ones."
     return [_move("host limit", title, tools, evidence)]
 

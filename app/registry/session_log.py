@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from app.core.text import visible
+from app.core.text import plural, visible
 from app.indexing.reading import Reading
 
 SENT, RECEIVED, PRINTED, NOTED = "->", "<-", "stderr", "--"
@@ -15,7 +15,7 @@ def log_lines(reading: Reading, at: float) -> Iterator[str]:
         yield _line(when, SENT if sent else RECEIVED, text)
     for text in reading.stderr.splitlines():
         yield _line(at, PRINTED, text)
-    outcome = f"read, {len(reading.tools)} tools" if reading.read else reading.status
+    outcome = f"read, {plural(len(reading.tools), 'tool')}" if reading.read else reading.status
     yield _line(at, NOTED, f"{outcome}. {reading.problem}".strip())
 
 

@@ -162,7 +162,10 @@ def run_import(args: argparse.Namespace) -> int:
         if member.role == MEMBER:
             raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
         done = import_store(local, db, member, encoder=encoder)
-    say(f"Imported {done.servers} servers with {done.tools} tools and {done.labels} labels.")
+    say(
+        f"Imported {plural(done.servers, 'server')} with {plural(done.tools, 'tool')} and"
+        f" {plural(done.labels, 'label')}."
+    )
     with upkeep(database()) as connection:
         analyse(connection)
         build_indexes(connection, member.organisation_id, progress=say)

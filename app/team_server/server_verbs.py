@@ -7,6 +7,7 @@ import os
 import sys
 
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.secrets.secret_store import Secrets
 from app.team_server.administration import (
     granted,
@@ -47,7 +48,7 @@ def run_server_add(args: argparse.Namespace) -> int:
         servers.save(db, organisation.id, new)
     if args.sign_in == "none":
         number = read_server(given, organisation.id, args.name, encoder=load_encoder())
-        say(f"{args.name} was added with {number} tools.")
+        say(f"{args.name} was added with {plural(number, 'tool')}.")
     else:
         say(f"{args.name} was added. Its tools are read once it has a credential.")
     return 0
@@ -77,7 +78,7 @@ def run_server_credential(args: argparse.Namespace) -> int:
             key_name=sealer.name,
         )
     number = read_server(given, organisation.id, args.name, secrets, encoder=load_encoder())
-    say(f"The credential of {args.name} is kept, and {number} tools were read.")
+    say(f"The credential of {args.name} is kept. Its tools were read: {number}.")
     return 0
 
 
@@ -91,7 +92,7 @@ def run_server_list(args: argparse.Namespace) -> int:
         held = f", {kept_back} held" if kept_back else ""
         state = "" if row.enabled else "  off"
         place = row.url or row.spec.get("command", "")
-        say(f"{row.name}  {place}  {number} tools{held}  {seen_by(row.grants)}{state}")
+        say(f"{row.name}  {place}  {plural(number, 'tool')}{held}  {seen_by(row.grants)}{state}")
     return 0
 
 
@@ -106,7 +107,7 @@ def run_server_read(args: argparse.Namespace) -> int:
     with as_operator(given.database) as db:
         _, held = tools.counts(db, organisation.id).get(server.id, (0, 0))
     after = "; see: toolcrib-team review list" if held else ""
-    say(f"{server.name} has {number} tools, {held} held{after}.")
+    say(f"{server.name} has {plural(number, 'tool')}, {held} held{after}.")
     return 0
 
 

@@ -101,7 +101,7 @@ def world(no_process_left_behind: None) -> Iterator[World]:
                 made.run("user", "add", name, "--role", role)
                 tokens[name] = made.run("token", "issue", name)
             made.offer(FIRST)
-            assert made.run("server", "add", "notes", "--program", "notes").endswith("1 tools.")
+            assert made.run("server", "add", "notes", "--program", "notes").endswith("1 tool.")
             with replica(given, folder / "err"):
                 yield made
             assert not (folder / "err").read_text()
@@ -124,7 +124,7 @@ def test_a_changed_text_is_held_until_an_editor_approves_it(approved: World) -> 
     world = approved
     world.offer(SECOND)
     done = world.run("server", "read", "notes")
-    assert done == "notes has 1 tools, 1 held; see: toolcrib-team review list."
+    assert done == "notes has 1 tool, 1 held; see: toolcrib-team review list."
     assert "read done" not in world.call()
     assert "notes/read  changed since its review" in world.run("review", "list")
     assert SECOND in world.run("review", "show", "notes/read")

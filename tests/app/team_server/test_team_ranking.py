@@ -215,7 +215,7 @@ def test_an_import_leaves_statistics_and_the_index_of_a_large_organisation(
     importing = ["import", "--organisation", "large", "--member", "eva", "--home", str(tmp_path)]
     assert main(importing) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "Imported 10 servers with 116 tools and 1 labels.",
+        "Imported 10 servers with 116 tools and 1 label.",
         "Indexing the vectors of 116 tools.",
     ]
     with psycopg.connect(dsn) as db:
