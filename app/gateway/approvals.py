@@ -57,7 +57,6 @@ class Approvals:
         journal: Journal,
         question: Ask,
         hide: Callable[[Any], Any],
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`question` asks by the host's own form; `hide` takes secrets out of arguments."""
         self._view = view
@@ -65,7 +64,6 @@ class Approvals:
         self._question = question
         self._hide = hide
         self._session = os.urandom(6).hex()
-        self._clock = clock
         self._waiting: dict[int, _Call] = {}
         self._allowed: set[tuple[str, str]] = set()  # tool id and hash, for this session
         self._lock = threading.Lock()
@@ -74,7 +72,7 @@ class Approvals:
 
     def marks(self, tool_id: str, raw: str) -> bool:
         """True if the profile wants a yes before calls of this tool; `raw` is its stored text."""
-        patterns = self._view.setting("gateway", "approve", ())
+        patterns = self._view.setting("approve", ())
         if not patterns:
             return False
         from app.catalog.conditions import DESTRUCTIVE, is_destructive, matches
@@ -92,7 +90,7 @@ class Approvals:
 
         Only an open window shows the text that a yes is about; without one it is refused at once.
         """
-        if reason not in ASKABLE or not self._view.setting("gateway", "approve_held", default=True):
+        if reason not in ASKABLE or not self._view.setting("approve_held", default=True):
             return False
         from app.system.presence import is_window_open
 
@@ -140,8 +138,8 @@ class Approvals:
 
     def _add(self, call: _Call, arguments: object) -> bool:
         """Add the call to the store; True if it needs no question any more."""
-        seconds = float(self._view.setting("gateway", "approve_seconds", SECONDS))
-        now = self._clock()
+        seconds = float(self._view.setting("approve_seconds", SECONDS))
+        now = time.time()
         call.expires = now + seconds
         shown = json.dumps(_masked(self._hide(arguments)), ensure_ascii=False)[:_LONGEST_ARGUMENTS]
         db = open_store(self._view.database)
@@ -207,7 +205,7 @@ class Approvals:
         row = approvals.find(db, call.id)
         state = row.state if row is not None else records.GONE
         if state == records.CALL_WAITING:
-            if self._clock() < call.expires:
+            if time.time() < call.expires:
                 return
             with transaction(db):
                 if not approvals.end(db, call.id, records.EXPIRED):
@@ -240,7 +238,7 @@ class Approvals:
     def _give_up_overdue(self, calls: list[_Call]) -> None:
         """Refuse calls whose time is over while the store cannot be read."""
         for call in calls:
-            if self._clock() >= call.expires and self._waiting.pop(call.id, None) is not None:
+            if time.time() >= call.expires and self._waiting.pop(call.id, None) is not None:
                 self._refuse(call, "could not ask", "Toolcrib's store cannot be read.")
 
     def _answered(self, call: _Call, action: str) -> None:
@@ -253,7 +251,7 @@ class Approvals:
         try:
             with transaction(db):
                 state = records.ALLOWED if action == ACCEPT else records.DENIED
-                approvals.decide(db, call.id, state, self._clock())
+                approvals.decide(db, call.id, state, time.time())
             self._look(db, call)
         finally:
             db.close()

@@ -24,28 +24,25 @@ class Conversation(Protocol):
         """Note a call that was answered."""
 
 
-class CallApprovals(Protocol):
-    """Calls that wait for a person's yes."""
-
-    def hold(self, tool_id: str, raw: str, arguments: object, held: str) -> "Hold | None":
-        """Way of a call that needs a yes; None for any other."""
-
-    def may_ask(self, reason: str) -> bool:
-        """True if a call of a tool that is held for this reason waits for a yes."""
-
-
 class CallContext:
     """Parts of the gateway that every call uses."""
 
-    __slots__ = ("approvals", "journal", "live", "outgoing")
+    __slots__ = ("hold", "journal", "live", "may_ask", "outgoing")
 
     def __init__(
-        self, journal: Journal, outgoing: Outgoing, approvals: CallApprovals, live: LiveTools
+        self,
+        journal: Journal,
+        outgoing: Outgoing,
+        live: LiveTools,
+        hold: "Callable[[str, str, object, str], Hold | None]",
+        may_ask: Callable[[str], bool],
     ) -> None:
+        """`hold` and `may_ask` as of `Approvals`, which are loaded with the first that may wait."""
         self.journal = journal
         self.outgoing = outgoing
-        self.approvals = approvals
         self.live = live
+        self.hold = hold
+        self.may_ask = may_ask
 
 
 class Call(HostRequest):
@@ -97,7 +94,7 @@ class Call(HostRequest):
         self._check = check
         self._unlisted = name if not text and isinstance(name, str) else None
         self._flow = context.outgoing.look(upstream.name, text, name, arguments)
-        self._hold = context.approvals.hold(self.tool_id, text, arguments, held)
+        self._hold = context.hold(self.tool_id, text, arguments, held)
         self._began = time.perf_counter()
 
     def prepare(self, send: Callable[[], None]) -> None:

@@ -156,7 +156,7 @@ class Gateway:
             return
         try:
             self._mode.tick()
-            minutes = self._profile.setting("gateway", "server_idle_minutes", 0)
+            minutes = self._profile.setting("server_idle_minutes", 0)
             patience = minutes * 60.0 if type(minutes) is int and minutes > 0 else math.inf
             for upstream in self._mode.upstreams():
                 upstream.check()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from app.gateway.attribution import QUESTIONS, prefixed
 from app.gateway.journal import Journal
+from app.mcp.protocol import params_of
 from app.system.threads import start_thread
 from store.typed import TYPE_CHECKING, Json, JsonMapping
 
@@ -99,20 +100,6 @@ class Labels:
         self._journal.add("labelled", tool=f"{server}/", problem=text)
         return prefixed(request, f"[Toolcrib: {text}] ")
 
-    def questions(self, server: str, answer: Json) -> Json | None:
-        """The same for a result that asks for input (2026-07-28); None where none needs one."""
-        result = answer.get("result")
-        requests = result.get("inputRequests") if isinstance(result, dict) else None
-        if not isinstance(requests, dict) or not isinstance(result, dict):
-            return None
-        shown = {
-            key: self.question(server, request) if isinstance(request, dict) else request
-            for key, request in requests.items()
-        }
-        if shown == requests:
-            return None
-        return {**answer, "result": {**result, "inputRequests": shown}}
-
 
 def _suspect(rules: "RuleSet", text: str) -> "Iterator[str]":
     """The passages around what rules match, and around invisible characters."""
@@ -154,8 +141,7 @@ def _secret_field(params: JsonMapping) -> str:
 
 
 def _what(request: Json) -> str:
-    params = request.get("params")
-    params = params if isinstance(params, dict) else {}
+    params = params_of(request)
     return str(params.get("name") or params.get("uri") or "")[:200]
 
 
@@ -187,8 +173,7 @@ def _items(value: object) -> "Sequence[object]":
 def _labelled(result: Json, text: str, request: Json) -> Json:
     label: Json = {"type": "text", "text": text}
     if "contents" in result:
-        params = request.get("params")
-        uri = params.get("uri") if isinstance(params, dict) else ""
+        uri = params_of(request).get("uri", "")
         first: Json = {"uri": uri, "mimeType": "text/plain", "text": text}
         return {**result, "contents": [first, *_items(result["contents"])]}
     if "messages" in result:

@@ -109,7 +109,7 @@ class Outgoing:
         A host that cannot ask its user refuses where the profile wants that he is asked.
         """
         setting = f"{flow.kind}s_out"
-        choice = self._view.setting("gateway", setting, WARN)
+        choice = self._view.setting(setting, WARN)
         if choice not in (ASK, REFUSE):
             self._note(flow, "sent")
             send()

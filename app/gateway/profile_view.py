@@ -272,7 +272,7 @@ class ProfileView:
 
     def text(self, row: ToolRow) -> str:
         """A tool's JSON text, with words for the host's own search where the profile wants them."""
-        if not self.setting("gateway", "search_hints", default=False):
+        if not self.setting("search_hints", default=False):
             return row.raw
         from app.indexing.search_hints import hinted_text, search_hints
 
@@ -281,9 +281,9 @@ class ProfileView:
                 self._hints = (self._version, search_hints(self._connection()))
             return hinted_text(row.raw, self._hints[1].get(row.id, ""))
 
-    def setting(self, part: str, name: str, default: Any) -> Any:
-        """One setting of a part of the profile, without the cost of app.core.settings."""
-        values = self.settings.get(part)
+    def setting(self, name: str, default: Any) -> Any:
+        """One of the profile's settings for the gateway, without the cost of app.core.settings."""
+        values = self.settings.get("gateway")
         return values.get(name, default) if isinstance(values, dict) else default
 
     def close(self) -> None:

@@ -1,8 +1,7 @@
 """Present answers of a gateway to a host, byte for byte: no server is started, nothing noted."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -143,11 +142,9 @@ def rehearse_hook(
         return Suggestion(silence=NOT_CONNECTED)
     if not way.through and way.names is None:
         return Suggestion(silence=SENT_ALL)
-    with _through(database, profile, way.behind, encoder, small_talk) as mode:
-        if mode is None:
-            return Suggestion(silence=NOT_CONNECTED)
-        given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
-        return mode.menu.suggest(given, way.names)
+    given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
+    environment = _Closed(database, encoder, small_talk)
+    return _suggested(environment, profile, way, given).made
 
 
 def rehearse_list(
@@ -166,29 +163,23 @@ def rehearse_list(
     way = way_of(database, host, listed=True)
     if way is None or way.names is None:
         return Narrowed(Suggestion(silence=THROUGH_ALREADY if way else NOT_CONNECTED))
-    with _through(database, profile, way.behind, encoder, small_talk) as mode:
-        if mode is None:
-            return Narrowed(Suggestion(silence=NOT_CONNECTED))
-        given = HookRequest(prompt, host, "", _ENCODER_SECONDS, listed=True)
-        made = mode.menu.suggest(given, way.names)
-        return Narrowed(made, tuple(left_out(mode.view, way.names, made)))
+    given = HookRequest(prompt, host, "", _ENCODER_SECONDS, listed=True)
+    return _suggested(_Closed(database, encoder, small_talk), profile, way, given)
 
 
-@contextmanager
-def _through(
-    database: str,
-    profile: str,
-    behind: Sequence[str] | None,
-    encoder: "Encoder | None",
-    small_talk: "SmallTalk | None",
-) -> Iterator[Through | None]:
-    """A gateway's menu of these servers of a profile; None where it serves no menu."""
+def _suggested(environment: _Closed, profile: str, way: Way, given: HookRequest) -> Narrowed:
+    """Suggestion of the menu of a host's servers, and what its list form leaves out."""
+    from app.hooks.suggestion import NOT_CONNECTED, Suggestion
+
     journal = _NullJournal(_no_store, profile=profile, session="")
-    environment = _Closed(database, encoder, small_talk)
-    gateway = Gateway(Options(profile, "", (), behind), _CapturingHost(), environment, journal)
+    gateway = Gateway(Options(profile, "", (), way.behind), _CapturingHost(), environment, journal)
     try:
         mode = gateway.mode()
-        yield mode if isinstance(mode, Through) else None
+        if not isinstance(mode, Through):
+            return Narrowed(Suggestion(silence=NOT_CONNECTED))
+        made = mode.menu.suggest(given, way.names)
+        off = left_out(mode.view, way.names, made) if given.listed and way.names else ()
+        return Narrowed(made, tuple(off))
     finally:
         gateway.close()
 

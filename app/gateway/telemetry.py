@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 
 from app.core.errors import ToolcribError
 from store.files import stamp
-from store.typed import TYPE_CHECKING, Protocol
+from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.core.settings import Settings
+    from app.gateway.telemetry_spans import SpanSender
     from store.records import EventRecord
 
 
@@ -35,16 +36,6 @@ def check_receiver(endpoint: str) -> None:
         raise ToolcribError("The OpenTelemetry SDK is missing.", hint)
 
 
-class Sender(Protocol):
-    """Receiver of events that are in the journal."""
-
-    def send(self, events: "Sequence[EventRecord]") -> None:
-        """Take events; sent in the background."""
-
-    def close(self) -> None:
-        """Send what is left."""
-
-
 class Telemetry:
     """Follows the settings file; sends nothing while it is off."""
 
@@ -52,7 +43,7 @@ class Telemetry:
         self._file = settings_file
         self._load = load
         self._stamp: tuple[float, int] | None = None
-        self._sender: Sender | None = None
+        self._sender: SpanSender | None = None
         self._problem = ""  # reason that nothing is sent although it is on
 
     def __call__(self, events: "Sequence[EventRecord]") -> None:

@@ -27,6 +27,7 @@ from app.mcp.protocol import (
     PARSE_ERROR,
     PROGRESS,
     VERSION_KEY,
+    params_of,
     text_result,
 )
 from app.mcp.requests import SIGN_IN
@@ -341,8 +342,7 @@ class RemoteChannel:
 
     def _message(self, message: Json) -> SessionMessage:
         """The message with the headers that its protocol revision wants."""
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = params_of(message)
         meta = params.get("_meta")
         headers = {"mcp-protocol-version": self._version}
         if isinstance(meta, dict) and VERSION_KEY in meta:

@@ -22,9 +22,8 @@ class TracedMessage:
 class TracedChannel:
     """Another channel with its newest messages; see Channel."""
 
-    def __init__(self, channel: Channel, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._clock = clock
         self._kept: list[TracedMessage] = []
 
     def take(self) -> tuple[TracedMessage, ...]:
@@ -48,7 +47,7 @@ class TracedChannel:
 
     def _keep(self, line: bytes, *, sent: bool) -> None:
         text = line[: 4 * LONGEST_KEPT].decode("utf-8", "replace")[:LONGEST_KEPT].strip()
-        self._kept = [*self._kept[1 - MOST_KEPT :], TracedMessage(self._clock(), sent, text)]
+        self._kept = [*self._kept[1 - MOST_KEPT :], TracedMessage(time.time(), sent, text)]
 
     @property
     def fault(self) -> bool:

@@ -8,6 +8,7 @@ from hmac import compare_digest
 from app.core.errors import ToolcribError
 from app.gateway.backend.rendezvous import PROTOCOL
 
+_SECONDS = 10.0  # that it may take
 _LONGEST_LINE = 512
 _LONGEST_BODY = 4 << 20  # bytes of arguments and environment
 
@@ -23,12 +24,12 @@ class Hello:
     environ: dict[str, str]
 
 
-def read_hello(link: "_socket.socket", build: str, token: str, seconds: float = 10.0) -> Hello:
+def read_hello(link: "_socket.socket", build: str, token: str) -> Hello:
     """The greeting of a new connection.
 
     Raises ToolcribError for another build, a wrong token or bytes of no such form.
     """
-    link.settimeout(seconds)
+    link.settimeout(_SECONDS)
     head = _line(link)
     words = head.split(" ")
     if len(words) != 6 or words[0] != f"toolcrib/{PROTOCOL}":

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from app.core.scrubber import Scrubber
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.launch_key import launch_key
-from app.gateway.backend.shared_server import SharedServer
-from app.gateway.backend.shared_upstream import SharedUpstream
+from app.gateway.backend.shared_server import SharedServer, SharedUpstream
 from app.gateway.environment import GatewayEnvironment
 from app.gateway.outgoing import ResultHistory
 from app.gateway.sharing import PER_HOST, PER_SESSION, SHARED

@@ -7,35 +7,24 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from app.mcp import jsonrpc
+from app.mcp.connection import Connection
 from app.mcp.patience import lasts
 from app.mcp.protocol import (
     METHOD_NOT_FOUND,
+    PROGRESS,
     params_of,
     progress_under,
     with_progress_token,
 )
 from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest, UpstreamEvents
-from app.mcp.session import Upstream, not_called
-from store.typed import Json, Protocol
+from app.mcp.session import CLOSING, LET_GO, Upstream, not_called
+from store.typed import Json
 
 _KEEP_SECONDS = 30.0  # that a server without sessions is kept for the next one
 _TOKEN = "toolcrib-progress-"
 _LOG = "notifications/message"
 _UPDATED = "notifications/resources/updated"
 REFUSED = "Several sessions share this server, and none of them alone caused this request."
-
-
-class Member(Protocol):
-    """One session's hold of the server."""
-
-    events: UpstreamEvents
-    subscribed: set[str]  # URIs of resources that the session watches
-    patience: float  # seconds without use, after which the session could do without it
-    left: str  # reason that the session does not hold it any more
-
-    @property
-    def upstream(self) -> Upstream:
-        """The hold as the session's own server."""
 
 
 class SharedServer:
@@ -53,19 +42,19 @@ class SharedServer:
         self.upstream = Upstream(name, launch, self, modern=modern, clock=clock)
         self._clock = clock
         self._lock = threading.Lock()
-        self._members: list[Member] = []
+        self._members: list[SharedUpstream] = []
         self._under_way: dict[int, _SharedRequest] = {}  # by id() of the session's own request
         self._count = 0
         self._left_at = clock()
 
     # ---- sessions
 
-    def join(self, member: Member) -> None:
+    def join(self, member: "SharedUpstream") -> None:
         """A session holds the server from here on."""
         with self._lock:
             self._members.append(member)
 
-    def leave(self, member: Member, *, idle: bool = False) -> bool:
+    def leave(self, member: "SharedUpstream", *, idle: bool = False) -> bool:
         """A session lets go: what it had under way is withdrawn; True if it holds it no more.
 
         Nothing is done with `idle` where a call is under way.
@@ -116,7 +105,7 @@ class SharedServer:
 
     # ---- requests of sessions
 
-    def request(self, member: Member, own: PendingRequest) -> None:
+    def request(self, member: "SharedUpstream", own: PendingRequest) -> None:
         """Send a session's request under ids and tokens of our own."""
         line, message = own.line, own.message
         with self._lock:
@@ -144,12 +133,12 @@ class SharedServer:
         with self._lock:
             self._under_way.pop(id(request.own), None)
 
-    def subscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
+    def subscribe(self, member: "SharedUpstream", own: PendingRequest, uri: str) -> None:
         """Watch a resource; the server gets one subscription for all members."""
         member.subscribed.add(uri)
         self.request(member, own)
 
-    def unsubscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
+    def unsubscribe(self, member: "SharedUpstream", own: PendingRequest, uri: str) -> None:
         """Watch it no longer; the server hears of it when the last session leaves it."""
         member.subscribed.discard(uri)
         if self._watchers(uri):
@@ -163,7 +152,7 @@ class SharedServer:
             message = {"jsonrpc": "2.0", "id": 0, "method": "resources/unsubscribe"}
             self.upstream.request(OwnRequest({**message, "params": params}))
 
-    def _watchers(self, uri: str) -> list[Member]:
+    def _watchers(self, uri: str) -> "list[SharedUpstream]":
         with self._lock:
             return [member for member in self._members if uri in member.subscribed]
 
@@ -198,13 +187,13 @@ class SharedServer:
     def ready(self, _upstream: Upstream) -> None:
         """It was started: every session may look at its list."""
         for member in self._all_members():
-            member.events.ready(member.upstream)
+            member.events.ready(member)
 
     def down(self, _upstream: Upstream, reason: str, printed: str) -> None:
         """It has gone."""
         for member in self._all_members():
             with suppress(Exception):  # the others must hear of it too
-                member.events.down(member.upstream, reason, printed)
+                member.events.down(member, reason, printed)
 
     def on_request(self, _upstream: Upstream, request: ServerRequest) -> None:
         """A request of the server, to the session that it belongs to."""
@@ -212,7 +201,7 @@ class SharedServer:
         if member is None:
             request.refuse(METHOD_NOT_FOUND, REFUSED)
         else:
-            member.events.on_request(member.upstream, request)
+            member.events.on_request(member, request)
 
     def on_notification(self, _upstream: Upstream, line: bytes, message: Json) -> None:
         """A notification, to the sessions that it belongs to."""
@@ -224,13 +213,13 @@ class SharedServer:
         for member in members:
             if method != _UPDATED or uri in member.subscribed:
                 with suppress(Exception):
-                    member.events.on_notification(member.upstream, line, message)
+                    member.events.on_notification(member, line, message)
 
-    def _all_members(self) -> list[Member]:
+    def _all_members(self) -> "list[SharedUpstream]":
         with self._lock:
             return list(self._members)
 
-    def _cause(self) -> Member | None:
+    def _cause(self) -> "SharedUpstream | None":
         """The one session that has requests under way, None where that is not one."""
         with self._lock:
             members = {id(r.member): r.member for r in self._under_way.values()}
@@ -245,7 +234,7 @@ class _SharedRequest(PendingRequest):
     def __init__(
         self,
         server: SharedServer,
-        member: Member,
+        member: "SharedUpstream",
         own: PendingRequest,
         line: bytes,
         message: Json,
@@ -268,3 +257,86 @@ class _SharedRequest(PendingRequest):
     def progressed(self, _line: bytes, message: Json) -> None:
         """Hand it to the session, under its own token."""
         self.own.progressed(b"", progress_under(self.own.progress, message))
+
+
+class SharedUpstream(Upstream):
+    """One session's hold of a shared server, used as a server of its own."""
+
+    is_shared = True
+
+    def __init__(self, server: SharedServer, name: str, events: UpstreamEvents) -> None:
+        self.name = name
+        self.server = server
+        self.events = events
+        self.subscribed: set[str] = set()
+        self.patience = math.inf  # seconds without use, after which the server may end
+        self.left = ""  # reason that it holds the server no more
+        server.join(self)
+
+    @property
+    def _connection(self) -> Connection | None:  # type: ignore[override]
+        """The server's, which says what runs and what it greeted with."""
+        return self.server.upstream._connection
+
+    @property
+    def state(self) -> str:  # type: ignore[override]
+        """State of the server's start."""
+        return self.server.upstream.state
+
+    @property
+    def problem(self) -> str:  # type: ignore[override]
+        """Reason that it could not be started or has ended."""
+        return self.server.upstream.problem
+
+    @property
+    def calls(self) -> int:  # type: ignore[override]
+        """Number of tools/call that the running server got, from all sessions."""
+        return self.server.upstream.calls
+
+    def request(self, exchange: PendingRequest) -> None:
+        """Send a request; one session's log level is not the others'."""
+        method = exchange.message.get("method")
+        uri = params_of(exchange.message).get("uri")
+        if method == "logging/setLevel":
+            exchange.answered(b"", jsonrpc.result(0, {}))
+        elif method == "resources/subscribe" and isinstance(uri, str):
+            self.server.subscribe(self, exchange, uri)
+        elif method == "resources/unsubscribe" and isinstance(uri, str):
+            self.server.unsubscribe(self, exchange, uri)
+        else:
+            self.server.request(self, exchange)
+
+    def start(self) -> None:
+        """Start the server ahead of its first call."""
+        self.server.upstream.start()
+
+    def notify(self, message: Json, line: bytes = b"") -> None:
+        """Progress reaches the server; one host's other news is not the others'."""
+        if message["method"] == PROGRESS:
+            self.server.upstream.notify(message, line)
+
+    def cancel(self, exchange: PendingRequest, params: Json) -> None:
+        """Withdraw a request of this session."""
+        self.server.cancel(exchange, params)
+
+    def check(self) -> None:
+        """The pool looks after the server."""
+
+    def rest(self, seconds: float) -> None:
+        """This session could do without the server after so long; all must agree."""
+        self.patience = seconds
+        self.server.rest()
+
+    def release(self) -> bool:
+        """Let go of it once this session has nothing under way; others may hold it."""
+        self.left = LET_GO
+        return self.server.leave(self, idle=True)
+
+    def stop(self) -> None:
+        """End the server for every session."""
+        self.server.upstream.stop()
+
+    def close(self, grace: float) -> None:  # noqa: ARG002 - the pool ends the server
+        """Let go; the server lives on while others hold it."""
+        self.left = CLOSING
+        self.server.leave(self)

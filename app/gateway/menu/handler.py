@@ -29,8 +29,9 @@ from store.typed import Json
 if TYPE_CHECKING:
     from app.catalog.catalog import Catalog
     from app.encoder.onnx import Encoder
+    from app.gateway.environment import GatewayEnvironment
     from app.gateway.menu.naming import Naming
-    from app.gateway.menu.search import Encoders, ToolSearch
+    from app.gateway.menu.search import ToolSearch
     from app.gateway.menu.suggesting import HookRequest, Suggester
     from app.hooks.suggestion import Suggestion
 
@@ -46,7 +47,7 @@ class MenuContext:
 
     view: ProfileView
     calls: CallContext
-    encoders: "Encoders"
+    encoders: "GatewayEnvironment"
     upstream: Callable[[str], Upstream]  # by the server's name
     send: Callable[[HostRequest, float], None]  # a call, with its limit in seconds
     reply: Callable[[Json, Json], None]  # a result for a request of the host
@@ -298,7 +299,7 @@ class MenuHandler:
             return
         row, tool, own_name, tool_id, _ = named
         held = self._access.asks(named, session)
-        held = held if held and self._context.calls.approvals.may_ask(held) else ""
+        held = held if held and self._context.calls.may_ask(held) else ""
         if tool is not None and not held:  # else its server is read before it is sent
             arguments, refusal = self._checked(session, named, tool, arguments)
             if refusal is not None:

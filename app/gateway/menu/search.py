@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.catalog.catalog import Catalog, CatalogTool
     from app.catalog.conditions import State
     from app.encoder.onnx import Encoder
-    from app.hooks.small_talk import SmallTalk
+    from app.gateway.environment import GatewayEnvironment
     from app.ranking.ranked import Ranked, RankedTool
     from app.ranking.router import Router
 
@@ -68,19 +68,6 @@ class SearchAnswer:
         }
 
 
-class Encoders(Protocol):
-    """Source of the process's encoder."""
-
-    def loaded_encoder(self) -> "Encoder | None":
-        """The one that is loaded already, None where none is; at once."""
-
-    def load_encoder(self) -> "Encoder | None":
-        """The encoder, loaded; None where it is not prepared."""
-
-    def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
-        """Prompts on which suggestions keep silent, encoded by this encoder."""
-
-
 class Rows(Protocol):
     """Source of the rows behind a ranking."""
 
@@ -93,7 +80,7 @@ class ToolSearch:
 
     def __init__(
         self,
-        encoders: Encoders,
+        encoders: "GatewayEnvironment",
         profile: str,
         database: str,
         served: Callable[[], Collection[str]] | None = None,

@@ -30,7 +30,6 @@ class Loaded:
     tool_id: str
     tokens: int
     used: float
-    always: bool = False
 
 
 class LoadedSet:
@@ -56,10 +55,10 @@ class LoadedSet:
         """Tokens of all loaded schemas."""
         return sum(tool.tokens for tool in self._tools.values())
 
-    def load(self, tool_id: str, tokens: int, now: float, *, always: bool = False) -> list[str]:
+    def load(self, tool_id: str, tokens: int, now: float) -> list[str]:
         """Load or touch a tool; the ids of those that had to go."""
         gone = self.expire(now)
-        self._tools[tool_id] = Loaded(tool_id, tokens, now, always)
+        self._tools[tool_id] = Loaded(tool_id, tokens, now)
         self._tools.move_to_end(tool_id)
         return gone + self._shrink(keep=tool_id)
 
@@ -71,19 +70,15 @@ class LoadedSet:
             self._tools.move_to_end(tool_id)
 
     def evict(self, tool_id: str) -> bool:
-        """Take a tool away, unless it is always included; whether it was there."""
-        tool = self._tools.get(tool_id)
-        if tool is None or tool.always:
-            return False
-        del self._tools[tool_id]
-        return True
+        """Take a tool away; whether it was there."""
+        return self._tools.pop(tool_id, None) is not None
 
     def expire(self, now: float) -> list[str]:
         """Drop what was idle for too long."""
         old = [
             tool.tool_id
             for tool in self._tools.values()
-            if not tool.always and now - tool.used > self._limits.idle_seconds
+            if now - tool.used > self._limits.idle_seconds
         ]
         for tool_id in old:
             del self._tools[tool_id]
@@ -94,7 +89,7 @@ class LoadedSet:
         for tool_id in list(self._tools):
             if len(self._tools) <= self._limits.tools and self.tokens <= self._limits.tokens:
                 break
-            if tool_id != keep and not self._tools[tool_id].always:
+            if tool_id != keep:
                 del self._tools[tool_id]
                 gone.append(tool_id)
         return gone

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.gateway.menu.naming import Naming
-from app.gateway.menu.search import Encoders, ToolSearch
+from app.gateway.menu.search import ToolSearch
 from app.hooks.suggestion import LOADING, LONGEST, MOST_KEPT, Suggestion, silence_of, suggest
 from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
     from app.catalog.conditions import State
+    from app.gateway.environment import GatewayEnvironment
     from app.hooks.small_talk import SmallTalk
 
 _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
@@ -37,7 +38,7 @@ class HookRequest:
 class Suggester:
     """Decides for one profile; remembers ids of tools, never a prompt."""
 
-    def __init__(self, finder: ToolSearch, encoders: Encoders) -> None:
+    def __init__(self, finder: ToolSearch, encoders: "GatewayEnvironment") -> None:
         self._finder = finder
         self._encoders = encoders
         self._lock = threading.Lock()

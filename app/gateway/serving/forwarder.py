@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from app.gateway.attribution import attributed, attributed_result
+from app.gateway.attribution import attributed, with_questions
 from app.gateway.host_request import HostRequest, Key
 from app.gateway.labels import Labels
 from app.gateway.serving.host import Host
@@ -71,9 +71,11 @@ class Forwarder:
         name = request.upstream.name
         result = answer.get("result")
         if isinstance(result, dict) and ("inputRequests" in result or "resultType" in result):
-            if not request.is_refused and (asking := self._labels.questions(name, answer)):
+            if not request.is_refused and (
+                asking := with_questions(answer, partial(self._labels.question, name))
+            ):
                 line, answer = b"", asking
-            if self.names_servers and (named := attributed_result(name, answer)):
+            if self.names_servers and (named := with_questions(answer, partial(attributed, name))):
                 line, answer = b"", named
             if self._wants_input(request, answer):
                 self._gather(request, answer["result"])

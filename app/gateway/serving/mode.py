@@ -91,7 +91,7 @@ class GatewayContext:
 
     def hold(self, tool_id: str, raw: str, arguments: object, held: str) -> "Hold | None":
         """Way of a call that needs a yes, as of `Approvals.hold`; None for any other."""
-        if not held and not self.view.setting("gateway", "approve", ()):
+        if not held and not self.view.setting("approve", ()):
             return None
         return self.approvals.hold(tool_id, raw, arguments, held)
 
@@ -140,7 +140,9 @@ class ServingMode:
         from app.gateway.call import CallContext
 
         context = self.context
-        return CallContext(context.journal, context.outgoing, context, self.live)
+        return CallContext(
+            context.journal, context.outgoing, self.live, context.hold, context.may_ask
+        )
 
     # ---- what a way of serving answers
 

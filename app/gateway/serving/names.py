@@ -8,14 +8,14 @@ LIMIT = 48
 _HASH = 6
 
 
-def visible(server: str, tool: str, limit: int = LIMIT) -> str:
+def visible(server: str, tool: str) -> str:
     """`server__tool`, with other characters as _, cut with a hash of the whole where too long."""
     plain = f"{_clean(server)}__{_clean(tool)}"
-    return plain if len(plain) <= limit else _hashed(plain, f"{server}/{tool}", limit)
+    return plain if len(plain) <= LIMIT else _hashed(plain, f"{server}/{tool}")
 
 
 def visible_names(
-    tools: Iterable[tuple[str, str]], taken: Iterable[str] = (), limit: int = LIMIT
+    tools: Iterable[tuple[str, str]], taken: Iterable[str] = ()
 ) -> dict[str, tuple[str, str]]:
     """Visible name -> (server, tool).
 
@@ -25,13 +25,13 @@ def visible_names(
     taken_names = set(taken)
     counts: dict[str, int] = {}
     for pair in pairs:
-        name = visible(*pair, limit)
+        name = visible(*pair)
         counts[name] = counts.get(name, 0) + 1
     names: dict[str, tuple[str, str]] = {}
     for server, tool in pairs:
-        name = visible(server, tool, limit)
+        name = visible(server, tool)
         if counts[name] > 1 or name in taken_names:
-            name = _hashed(name, f"{server}/{tool}", limit)
+            name = _hashed(name, f"{server}/{tool}")
         names[name] = (server, tool)
     return names
 
@@ -40,8 +40,8 @@ def _clean(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", text) or "_"
 
 
-def _hashed(plain: str, whole: str, limit: int) -> str:
+def _hashed(plain: str, whole: str) -> str:
     import hashlib
 
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
-    return f"{plain[: limit - _HASH - 1]}_{digest}"
+    return f"{plain[: LIMIT - _HASH - 1]}_{digest}"

@@ -228,7 +228,7 @@ class Pruned(ServingMode):
         )
 
     def _slim_level(self) -> str:
-        level = self.context.view.setting("gateway", "slim", "lossless")
+        level = self.context.view.setting("slim", "lossless")
         return slim.PLAIN if level == "lossless" else str(level)
 
     def _shown(self, item: Json) -> Json:

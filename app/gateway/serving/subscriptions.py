@@ -2,7 +2,7 @@
 
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
-from app.mcp.protocol import SUBSCRIPTION_KEY
+from app.mcp.protocol import SUBSCRIPTION_KEY, params_of
 from store.typed import Any, Json
 
 _KINDS = {
@@ -32,11 +32,6 @@ class Subscriptions:
         """End a stream; whether there was one."""
         return self._open.pop((type(host_id), host_id), None) is not None
 
-    @property
-    def any(self) -> bool:
-        """True if a stream is open."""
-        return bool(self._open)
-
     def uris(self) -> set[str]:
         """Every resource that a stream wants to hear of."""
         return {str(uri) for kinds in self._open.values() for uri in _uris(kinds)}
@@ -44,8 +39,7 @@ class Subscriptions:
     def send(self, message: Json) -> None:
         """Pass a notification to the streams that want it."""
         method = str(message.get("method"))
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = params_of(message)
         for (_, host_id), kinds in list(self._open.items()):
             wanted = (
                 params.get("uri") in _uris(kinds)

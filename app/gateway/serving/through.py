@@ -87,7 +87,7 @@ class Through(ServingMode):
     def describe(self, params: Json, answer: Answer) -> None:
         """Answer with the capabilities of all servers together, from the store."""
         rows = self.usable()
-        pool = self.view.setting("gateway", "pool", "servers")
+        pool = self.view.setting("pool", "servers")
         capabilities = merged.capabilities(row.capabilities for row in rows)
         capabilities["tools"] = {"listChanged": True}
         self._merged.declared = capabilities
@@ -101,7 +101,7 @@ class Through(ServingMode):
                 "instructions": instructions(servers, tools, pool),
             }
         )
-        if self.view.setting("gateway", "start_ahead", False):
+        if self.view.setting("start_ahead", False):
             for row in rows:
                 self.upstream(row.name).start()
 
@@ -136,7 +136,7 @@ class Through(ServingMode):
 
     def _listed(self) -> list[Json]:
         names = [row.name for row in self._named()]
-        own = menu_tools(server_list_text(names, self.view.setting("gateway", "pool", "servers")))
+        own = menu_tools(server_list_text(names, self.view.setting("pool", "servers")))
         return own + self._flat()
 
     def _flat(self) -> list[Json]:
@@ -147,10 +147,10 @@ class Through(ServingMode):
             for tool in self.view.tools(pinned=True)
             if tool.server_id in by_id and tool.shown
         }
-        if self._menu_handler is not None and self.view.setting("gateway", "promote", False):
+        if self._menu_handler is not None and self.view.setting("promote", False):
             rows |= self._menu_handler.promoted()
         self._pinned = visible_names(rows, taken=(SEARCH, CALL, SUGGEST))
-        level = str(self.view.setting("gateway", "slim", "lossless"))
+        level = str(self.view.setting("slim", "lossless"))
         return [
             always_loaded({**slim.tool(json.loads(rows[pair].raw), level), "name": name})
             for name, pair in self._pinned.items()
@@ -248,9 +248,7 @@ class Through(ServingMode):
                 declared = self._merged.declared.get(part, {})
                 if self.context.modern or declared.get("listChanged"):
                     self.list_changed(part)
-        elif self._generation != self.view.generation and self.view.setting(
-            "gateway", "promote", False
-        ):
+        elif self._generation != self.view.generation and self.view.setting("promote", False):
             self.list_changed()
         self._generation, self._reaches = self.view.generation, reaches
 

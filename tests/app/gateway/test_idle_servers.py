@@ -11,8 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from app.gateway.backend.shared_server import SharedServer
-from app.gateway.backend.shared_upstream import SharedUpstream
+from app.gateway.backend.shared_server import SharedServer, SharedUpstream
 from app.mcp.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, LISTEN, MODERN, VERSION_KEY
 from app.mcp.requests import OwnRequest, ServerRequest
 from app.mcp.session import KNOWN, STARTED, STARTING, Upstream

@@ -22,13 +22,11 @@ def test_tokens_count_as_well_and_the_newest_always_stays():
     assert loaded.ids == ("huge",) and loaded.tokens == 500
 
 
-def test_always_included_tools_are_exempt_from_everything():
-    loaded = LoadedSet(Limits(tools=1, tokens=10, idle_seconds=1))
-    loaded.load("pinned", 100, 0, always=True)
+def test_a_tool_is_taken_away_once():
+    loaded = LoadedSet(Limits())
     loaded.load("a", 5, 100)
-    assert "pinned" in loaded and not loaded.evict("pinned")
     assert loaded.evict("a") and not loaded.evict("a")
-    assert len(loaded) == 1
+    assert len(loaded) == 0
 
 
 def test_a_loop_is_seen_in_time_and_in_a_row():

@@ -1,6 +1,7 @@
 """The endpoint itself, an ASGI application: Streamable HTTP of 2025-11-25 and of 2026-07-28."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from app.core.endpoint import behind_of, target_of
 from app.gateway.backend.web.access import Access, headers_of
@@ -67,103 +68,77 @@ class Endpoint:
         address = (scope.get("client") or ("", 0))[0]
         with self._requests.counted((address, target[0])) as fits:
             if fits:
-                await self._handle(scope["method"], target, headers, receive, reply)
+                await self._handle(scope["method"], _Request(target, headers, receive, reply))
             else:
                 await reply.refuse(503, f"You have {MOST_REQUESTS} requests under way already.")
 
-    async def _handle(
-        self,
-        method: str,
-        target: Target,
-        headers: Mapping[str, str],
-        receive: Receive,
-        reply: Reply,
-    ) -> None:
+    async def _handle(self, method: str, request: "_Request") -> None:
         handler = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         handle = handler.get(method)
         if handle is None:
-            await _refuse_method(reply, "POST, GET, DELETE")
+            await _refuse_method(request.reply, "POST, GET, DELETE")
         else:
-            await handle(target, headers, receive, reply)
+            await handle(request)
 
     # ---- methods
 
-    async def _post(
-        self, target: Target, headers: Mapping[str, str], receive: Receive, reply: Reply
-    ) -> None:
-        refusal = unfit(headers)
+    async def _post(self, request: "_Request") -> None:
+        reply = request.reply
+        refusal = unfit(request.headers)
         if refusal is not None:
             await reply.refuse(*refusal)
             return
-        body = await body_of(receive)
+        body = await body_of(request.receive)
         if body is None:
             await reply.refuse(413, f"A message has at most {LARGEST_BODY:,} bytes.")
             return
         message, reason, code = message_of(body)
         if message is None:
             await reply.refuse(400, reason, code=code)
-        elif is_stateless(headers, message):
-            await self._stateless(target, headers, message, receive, reply)
+        elif is_stateless(request.headers, message):
+            await self._stateless(request, message)
         else:
-            await self._in_session(target, headers, message, receive, reply)
+            await self._in_session(request, message)
 
-    async def _stateless(
-        self,
-        target: Target,
-        headers: Mapping[str, str],
-        message: Json,
-        receive: Receive,
-        reply: Reply,
-    ) -> None:
+    async def _stateless(self, request: "_Request", message: Json) -> None:
         if "method" not in message or "id" not in message:
-            await reply.whole(202)  # this revision has no notifications of clients
+            await request.reply.whole(202)  # this revision has no notifications of clients
             return
-        mismatch = header_error(headers, message)
+        mismatch = header_error(request.headers, message)
         if mismatch is not None:
-            await reply.whole(400, jsonrpc.dump(mismatch))
+            await request.reply.whole(400, jsonrpc.dump(mismatch))
             return
         meta = params_of(message).get("_meta")
-        session = self._sessions.stateless(target, meta if isinstance(meta, dict) else {})
-        await _hand_on(
-            session, message, receive, reply, stateless=True, events=takes_events(headers)
-        )
+        session = self._sessions.stateless(request.target, meta if isinstance(meta, dict) else {})
+        await _hand_on(session, message, request, stateless=True)
 
-    async def _in_session(
-        self,
-        target: Target,
-        headers: Mapping[str, str],
-        message: Json,
-        receive: Receive,
-        reply: Reply,
-    ) -> None:
-        if headers.get("mcp-protocol-version", HANDSHAKE[-1]) not in HANDSHAKE:
-            await reply.refuse(400, f"Protocol versions here: {', '.join(HANDSHAKE)}.")
+    async def _in_session(self, request: "_Request", message: Json) -> None:
+        if request.headers.get("mcp-protocol-version", HANDSHAKE[-1]) not in HANDSHAKE:
+            await request.reply.refuse(400, f"Protocol versions here: {', '.join(HANDSHAKE)}.")
             return
-        key = headers.get(_SESSION)
-        session = self._sessions.get(target, key) if key is not None else None
-        if key is None and message.get("method") == "initialize" and "id" in message:
-            new_key, session = self._sessions.open(target)
-            reply.add_header(_SESSION, new_key)
+        session = self._session(request)
+        if request.key is None and message.get("method") == "initialize" and "id" in message:
+            new_key, session = self._sessions.open(request.target)
+            request.reply.add_header(_SESSION, new_key)
         if session is None:
-            await _refuse_session(reply, key)
+            await _refuse_session(request)
         elif "method" in message and "id" in message:
-            await _hand_on(
-                session, message, receive, reply, stateless=False, events=takes_events(headers)
-            )
+            await _hand_on(session, message, request, stateless=False)
         else:
             session.take(session.host.translated(message))
-            await reply.whole(202)
+            await request.reply.whole(202)
 
-    async def _get(
-        self, target: Target, headers: Mapping[str, str], receive: Receive, reply: Reply
-    ) -> None:
-        key = headers.get(_SESSION)
-        session = self._sessions.get(target, key) if key is not None else None
-        if key is None:
+    def _session(self, request: "_Request") -> WebSession | None:
+        """The session that a request names, None where it names none, or one that has ended."""
+        return self._sessions.get(request.target, request.key) if request.key is not None else None
+
+    async def _get(self, request: "_Request") -> None:
+        reply, session = request.reply, self._session(request)
+        if request.key is None:
             await _refuse_method(reply, "POST")  # only a session has a stream
         elif session is None:
-            await _refuse_session(reply, key)
-        elif not takes_events(headers):
+            await _refuse_session(request)
+        elif not takes_events(request.headers):
             await reply.refuse(406, f"This is {EVENTS}.")
         else:
             stream = Exchange()
@@ -171,20 +146,32 @@ class Endpoint:
             try:
                 await reply.events()
                 await reply.alive()
-                await stream_events(stream, receive, reply)
+                await stream_events(stream, request.receive, reply)
             finally:
                 session.host.unlisten(stream)
 
-    async def _delete(
-        self, target: Target, headers: Mapping[str, str], _receive: Receive, reply: Reply
-    ) -> None:
-        key = headers.get(_SESSION)
-        if key is None:
-            await _refuse_method(reply, "POST")  # only a session can be ended
-        elif self._sessions.end(target, key):
-            await reply.whole(200)
+    async def _delete(self, request: "_Request") -> None:
+        if request.key is None:
+            await _refuse_method(request.reply, "POST")  # only a session can be ended
+        elif self._sessions.end(request.target, request.key):
+            await request.reply.whole(200)
         else:
-            await _refuse_session(reply, key)
+            await _refuse_session(request)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One HTTP request that may come in, and its reply."""
+
+    target: Target
+    headers: Mapping[str, str]
+    receive: Receive
+    reply: Reply
+
+    @property
+    def key(self) -> str | None:
+        """The id of its session, None where it names none."""
+        return self.headers.get(_SESSION)
 
 
 async def _refuse_method(reply: Reply, allowed: str) -> None:
@@ -192,28 +179,24 @@ async def _refuse_method(reply: Reply, allowed: str) -> None:
     await reply.refuse(405, f"Methods here: {allowed}.")
 
 
-async def _refuse_session(reply: Reply, key: str | None) -> None:
-    if key is None:
+async def _refuse_session(request: _Request) -> None:
+    reply = request.reply
+    if request.key is None:
         await reply.refuse(400, "There is no Mcp-Session-Id; begin with initialize.")
     else:
         await reply.refuse(404, "That session has ended; begin with initialize.", code=-32001)
 
 
 async def _hand_on(
-    session: WebSession,
-    message: Json,
-    receive: Receive,
-    reply: Reply,
-    *,
-    stateless: bool,
-    events: bool,
+    session: WebSession, message: Json, request: _Request, *, stateless: bool
 ) -> None:
     """Hand a request to the gateway and what comes of it to the client."""
     exchange = Exchange(message["id"], message["method"], progress_token(message))
     number, own = session.host.open(message, exchange)
     session.take(own)
     try:
-        await respond(exchange, receive, reply, stateless=stateless, events=events)
+        events = takes_events(request.headers)
+        await respond(exchange, request.receive, request.reply, stateless=stateless, events=events)
     except (GoneError, TimeoutError):
         # closing the stream takes a request back; in a session it says nothing
         if stateless:
