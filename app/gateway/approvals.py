@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 
 import apsw
@@ -142,8 +143,7 @@ class Approvals:
         now = time.time()
         call.expires = now + seconds
         shown = json.dumps(_masked(self._hide(arguments)), ensure_ascii=False)[:_LONGEST_ARGUMENTS]
-        db = open_store(self._view.database)
-        try:
+        with closing(open_store(self._view.database)) as db:
             from store import approvals
 
             profile = self._view.profile_name
@@ -165,8 +165,6 @@ class Approvals:
                         arguments=shown,
                     )
                 self._waiting[call.id] = call
-        finally:
-            db.close()
         return False
 
     def _watch(self) -> None:
@@ -247,14 +245,11 @@ class Approvals:
             return
         from store import approvals, records
 
-        db = open_store(self._view.database)
-        try:
+        with closing(open_store(self._view.database)) as db:
             with transaction(db):
                 state = records.ALLOWED if action == ACCEPT else records.DENIED
                 approvals.decide(db, call.id, state, time.time())
             self._look(db, call)
-        finally:
-            db.close()
 
     def _refuse(self, call: _Call, decision: str, why: str) -> None:
         self._note(call, decision, why)
@@ -276,13 +271,9 @@ class Approvals:
         from store import approvals, records
 
         try:
-            db = open_store(self._view.database)
-            try:
-                with transaction(db):
-                    for number in left:
-                        approvals.end(db, number, records.GONE)
-            finally:
-                db.close()
+            with closing(open_store(self._view.database)) as db, transaction(db):
+                for number in left:
+                    approvals.end(db, number, records.GONE)
         except (apsw.Error, StoreError):
             return  # they expire by themselves
 

@@ -52,7 +52,7 @@ class Gateway:
         self.journal = journal or Journal(
             self._open_store,
             profile=options.profile,
-            session=_session_id(),
+            session=os.urandom(6).hex(),
             keep=self._events_kept,
             hide=environment.scrubber.json,
             folder=folder,
@@ -190,7 +190,3 @@ def _database(environment: GatewayEnvironment) -> tuple[str, str]:
         return environment.database, ""
     except ToolcribError as error:
         return "", error.text
-
-
-def _session_id() -> str:
-    return os.urandom(6).hex()

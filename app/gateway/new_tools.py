@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from app.core.scrubber import Scrubber
 from app.system.threads import start_thread
@@ -105,11 +105,8 @@ def differs(database: str, server_id: int, items: Sequence[Json], scrubber: Scru
     """True if any of the server's live tools is new, or not as the store has it."""
     from app.indexing.raw_tools import stored_forms
 
-    db = open_store(database)
-    try:
+    with closing(open_store(database)) as db:
         stored = named_tool_texts(db, server_id)
-    finally:
-        db.close()
     for form in stored_forms(items, scrubber):
         texts = stored.get(form.name)
         if not texts or not form.is_stored_as(texts.pop(0)):

@@ -5,6 +5,7 @@ Looking for it costs a few calls of the system; its reader loads only where ther
 
 import os
 import time
+from contextlib import closing
 
 from store.files import stamp
 from store.typed import TYPE_CHECKING, Json
@@ -74,14 +75,11 @@ class ProjectRules:
         from app.policy.project_policy import read_project_policy
         from store import policies
 
-        db = self._open()
-        try:
+        with closing(self._open()) as db:
             trust = policies.trust_of(db, path).digest
             if mark == self._mark and trust == self._trust:
                 return False
             self.policy = read_project_policy(db, path, time.time())
-        finally:
-            db.close()
         self._mark, self._trust = mark, trust
         return before is None or before != self.policy
 
@@ -94,13 +92,10 @@ class ProjectRules:
         from store.errors import StoreError
 
         try:
-            db = self._open()
+            with closing(self._open()) as db:
+                return bool(policies.all_policies(db))
         except StoreError:
             return False
-        try:
-            return bool(policies.all_policies(db))
-        finally:
-            db.close()
 
     @property
     def counting(self) -> "Policy | None":

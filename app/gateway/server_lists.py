@@ -80,11 +80,8 @@ class ServerLists:
         if known is None:
             if len(self._verdicts) >= _MOST:
                 self._verdicts.clear()
-            known = self._verdicts[key] = self._judged(row, method, entry)
+            known = self._verdicts[key] = not self._held(row, **{KINDS[method]: [entry]})
         return known
-
-    def _judged(self, row: ServerRow, method: str, entry: Json) -> bool:
-        return not self._held(row, **{KINDS[method]: [entry]})
 
     def _held(self, row: ServerRow, **parts: Any) -> set[tuple[str, str]]:
         """Kind and name of what is held of these parts of a server's words; each is noted."""

@@ -1,5 +1,7 @@
 """Facts in the store for the decision on sharing: the user's word, and earlier observations."""
 
+from contextlib import closing, suppress
+
 import apsw
 
 from app.core.changes import Changes
@@ -20,13 +22,10 @@ def sharing_in(db: apsw.Connection, row: ServerRow) -> Sharing:
 def sharing_of(database: str, row: ServerRow) -> Sharing:
     """The same over a file; a server of its own for each session where it cannot be read."""
     try:
-        db = open_store(database)
+        with closing(open_store(database)) as db:
+            return sharing_in(db, row)
     except StoreError:
         return decide(row, ())
-    try:
-        return sharing_in(db, row)
-    finally:
-        db.close()
 
 
 def choose_sharing(db: apsw.Connection, server: str, choice: str) -> Changes:
@@ -44,19 +43,10 @@ def choose_sharing(db: apsw.Connection, server: str, choice: str) -> Changes:
 
 def note_request(database: str, server: str, method: str) -> None:
     """Remember what a server asked of a host; a store that cannot be written loses it."""
-    try:
-        db = open_store(database)
-    except StoreError:
-        return
-    try:
-        with transaction(db):
-            record = servers.by_name(db, server)
-            if record is not None:
-                sharing.note_requests(db, record.id, [method])
-    except (apsw.Error, StoreError):
-        return
-    finally:
-        db.close()
+    with suppress(apsw.Error, StoreError), closing(open_store(database)) as db, transaction(db):
+        record = servers.by_name(db, server)
+        if record is not None:
+            sharing.note_requests(db, record.id, [method])
 
 
 def every_sharing(db: apsw.Connection) -> dict[str, Sharing]:

@@ -1,6 +1,7 @@
 """A model's way to its tools, by its host's exports: the menu, or the host's own means."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,10 @@ def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
         facts = host(host_id)
     except ToolcribError:
         return None
-    db = open_store(database)
-    try:
+    with closing(open_store(database)) as db:
         history = exports.for_host(db, host_id)
         mode = exports.mode_of(history)
         rows = servers.all_servers(db)
-    finally:
-        db.close()
     if mode == THROUGH:
         return Way(through=True, behind=exports.behind_of(history))
     if not (facts.selects or listed):

@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 
-from app.gateway.menu import results
+from app.gateway.menu.results import SCHEME, Results
 from app.gateway.server_lists import ListRequest
 from app.gateway.serving.mode import ServingMode
 from app.gateway.serving.names import visible_names
@@ -31,29 +31,21 @@ def capabilities(servers: Iterable[Json]) -> Json:
     return merged
 
 
-class Servers:
-    """The servers behind one entry, as their lists are merged."""
-
-    __slots__ = ("results", "upstream", "usable")
-
-    def __init__(
-        self,
-        usable: Callable[[], list[ServerRow]],
-        upstream: Callable[[str], Upstream],
-        results: Callable[[], results.Results],
-    ) -> None:
-        """Rows of those that may be used; one by its name; kept results."""
-        self.usable = usable
-        self.upstream = upstream
-        self.results = results
-
-
 class Merged:
     """Routes everything but tools to the servers it belongs to."""
 
-    def __init__(self, mode: ServingMode, servers: Servers) -> None:
+    def __init__(
+        self,
+        mode: ServingMode,
+        usable: Callable[[], list[ServerRow]],
+        upstream: Callable[[str], Upstream],
+        results: Callable[[], Results],
+    ) -> None:
+        """Rows of the servers that may be used; one by its name; kept results."""
         self._mode = mode
-        self._servers = servers
+        self._usable = usable
+        self._upstream = upstream
+        self._results = results
         self._context = mode.context
         self.declared: Json = {}  # capabilities in the answer to initialize
         self._generation = -1
@@ -87,12 +79,12 @@ class Merged:
     def _list(self, message: Json) -> None:
         method = message["method"]
         part = method.partition("/")[0]
-        owners = [r for r in self._servers.usable() if isinstance(r.capabilities.get(part), dict)]
+        owners = [r for r in self._usable() if isinstance(r.capabilities.get(part), dict)]
         if not owners and part not in self.declared:
             self._mode.refuse_method(message)
             return
         if method == _TEMPLATES and len(owners) == 1 and not self._entries(method):
-            upstream = self._servers.upstream(owners[0].name)  # many refuse it: stored as none
+            upstream = self._upstream(owners[0].name)  # many refuse it: stored as none
             lists = self._context.server_lists
             self._context.forwarder.send(ListRequest(upstream, b"", message, owners[0], lists))
             return
@@ -117,7 +109,7 @@ class Merged:
         row = self._context.view.servers.get(server)
         shown = self._context.server_lists.shown(row, method, items) if row is not None else []
         with self._lock:
-            if server in {one.name for one in self._servers.usable()}:
+            if server in {one.name for one in self._usable()}:
                 self._live.setdefault(server, {})[method] = shown
 
     def _lists(self, method: str) -> dict[str, list[Json]]:
@@ -125,7 +117,7 @@ class Merged:
         with self._lock:
             if self._generation != self._context.view.generation:
                 self._generation = self._context.view.generation
-                rows = self._servers.usable()
+                rows = self._usable()
                 self._stored = {row.name: self._context.view.lists(row) for row in rows}
                 self._live = {row.name: self._live.get(row.name, {}) for row in rows}
             return {
@@ -140,7 +132,7 @@ class Merged:
             for server, items in self._lists("prompts/list").items()
             for item in items
         ]
-        alone = len({server for server, _ in prompts}) < 2 and len(self._servers.usable()) < 2
+        alone = len({server for server, _ in prompts}) < 2 and len(self._usable()) < 2
         plain = {name: (server, name) for server, name in prompts}
         self._prompts = plain if alone else visible_names(prompts)
         self._uris = {}
@@ -183,7 +175,7 @@ class Merged:
     def _resource(self, line: bytes, message: Json) -> None:
         params = params_of(message)
         uri = str(params.get("uri"))
-        if uri.startswith(results.SCHEME):
+        if uri.startswith(SCHEME):
             self._kept(message, uri)
             return
         owner = self._owner(uri)
@@ -191,7 +183,7 @@ class Merged:
             self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
             return
         server, own_uri = owner
-        upstream = self._servers.upstream(server)
+        upstream = self._upstream(server)
         if own_uri != uri:
             line, message = b"", {**message, "params": {**params, "uri": own_uri}}
         if message["method"] == "resources/read":
@@ -203,10 +195,10 @@ class Merged:
         """Subscribe at the server that a resource belongs to, for a stateless host."""
         owner = self._owner(uri)
         if owner is not None:
-            self._mode.watch_at(self._servers.upstream(owner[0]), owner[1])
+            self._mode.watch_at(self._upstream(owner[0]), owner[1])
 
     def _kept(self, message: Json, uri: str) -> None:
-        piece = self._servers.results().read(uri.removeprefix(results.SCHEME))
+        piece = self._results().read(uri.removeprefix(SCHEME))
         if message["method"] != "resources/read" or piece is None:
             self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
             return
@@ -221,9 +213,7 @@ class Merged:
         for template, server in self._templates:
             if template.matches(uri):
                 return server, uri
-        rows = [
-            r for r in self._servers.usable() if isinstance(r.capabilities.get("resources"), dict)
-        ]
+        rows = [r for r in self._usable() if isinstance(r.capabilities.get("resources"), dict)]
         scheme = uri.partition(":")[0]
         same = {
             server for shown, (server, _) in self._uris.items() if shown.startswith(scheme + ":")
@@ -257,7 +247,7 @@ class Merged:
         self._refuse(message, INVALID_PARAMS, "Unknown reference")
 
     def _forward(self, server: str, message: Json) -> None:
-        self._context.forwarder.forward(self._servers.upstream(server), b"", message)
+        self._context.forwarder.forward(self._upstream(server), b"", message)
 
     def _refuse(self, message: Json, code: int, text: str, data: object = None) -> None:
         self._context.host.respond(message["id"], jsonrpc.error(message["id"], code, text, data))

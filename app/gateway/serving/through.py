@@ -44,7 +44,7 @@ class Through(ServingMode):
         self._generation = context.view.generation
         self._reaches = set(context.view.servers)
         self._busy = False
-        self._merged = merged.Merged(self, self._servers())
+        self._merged = merged.Merged(self, self.usable, self.upstream, lambda: self.menu.results)
         self._menu_handler: MenuHandler | None = None
 
     @property
@@ -65,9 +65,6 @@ class Through(ServingMode):
             )
             self._menu_handler = MenuHandler(menu)
         return self._menu_handler
-
-    def _servers(self) -> merged.Servers:
-        return merged.Servers(self.usable, self.upstream, lambda: self.menu.results)
 
     def upstream(self, name: str) -> Upstream:
         """The server of that name, made when it is first needed."""
