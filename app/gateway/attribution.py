@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.mcp.protocol import params_of
+from app.mcp.protocol import meta_of, params_of
 from store.typed import Json
 
 SERVER_KEY = "toolcrib/server"  # in _meta of a request
@@ -28,8 +28,7 @@ def attributed(server: str, request: Json) -> Json:
         return request
     _, prefix = _TEXTS[request["method"]]
     params = prefixed(request, prefix.format(server))["params"]
-    meta = params.get("_meta")
-    named = {**(meta if isinstance(meta, dict) else {}), SERVER_KEY: server}
+    named = {**meta_of(request), SERVER_KEY: server}
     return {**request, "params": {**params, "_meta": named}}
 
 

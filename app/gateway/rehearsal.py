@@ -16,7 +16,6 @@ from app.gateway.serving.host import Host
 from app.gateway.serving.through import Through
 from app.mcp import jsonrpc
 from app.mcp.protocol import HANDSHAKE
-from store.typed import Json
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
@@ -198,8 +197,7 @@ def _lines(query: str) -> list[bytes]:
 
 
 def _request(number: int, method: str, params: Mapping[str, object]) -> bytes:
-    message: Json = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
-    return jsonrpc.dump(message)
+    return jsonrpc.dump(jsonrpc.request(method, dict(params), number))
 
 
 def _result(line: bytes) -> str:

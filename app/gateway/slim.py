@@ -16,40 +16,16 @@ _DIALECT = rf"(?:https?://json-schema\.org/draft-0[67]/schema#?|{_NEW_DIALECT})"
 _DIALECT_TEXT = rf',"\$schema":"{_DIALECT}"|"\$schema":"{_DIALECT}",?'
 # with one of these words the dialect matters, so $schema must stay
 _DIALECT_WORDS = (
-    "$anchor",
-    "$defs",
-    "$dynamicRef",
-    "$id",
-    "$recursiveRef",
-    "$ref",
-    "additionalItems",
-    "definitions",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "maxContains",
-    "minContains",
-    "prefixItems",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-)
+    "$anchor", "$defs", "$dynamicRef", "$id", "$recursiveRef", "$ref", "additionalItems",
+    "definitions", "dependencies", "dependentRequired", "dependentSchemas", "maxContains",
+    "minContains", "prefixItems", "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
 _DEFINITIONS = ("$defs", "definitions")
 _ANCHORS = ("$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$dynamicRef", "id")
-_ONE = frozenset(
-    {
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
+_ONE = frozenset((
+    "additionalItems", "additionalProperties", "contains", "else", "if", "items", "not",
+    "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+))  # fmt: skip
 _MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
 _NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 _ROOT = "#"  # the name of the whole schema, whose title only repeats the tool's

@@ -168,8 +168,7 @@ class Connection:
             reasons.append(reason)
             done.set()
 
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
-        request = OwnRequest(message, answered=answered, failed=failed)
+        request = OwnRequest(jsonrpc.request(method, params), answered=answered, failed=failed)
         watch.progress, watch.waiting_for = self.channel.progress, f"to answer {method}"
         self.request(request)
         watch.wait(done.wait, quiet)

@@ -27,6 +27,7 @@ from app.mcp.protocol import (
     PARSE_ERROR,
     PROGRESS,
     VERSION_KEY,
+    meta_of,
     params_of,
     text_result,
 )
@@ -342,10 +343,9 @@ class RemoteChannel:
 
     def _message(self, message: Json) -> SessionMessage:
         """The message with the headers that its protocol revision wants."""
-        params = params_of(message)
-        meta = params.get("_meta")
+        params, meta = params_of(message), meta_of(message)
         headers = {"mcp-protocol-version": self._version}
-        if isinstance(meta, dict) and VERSION_KEY in meta:
+        if VERSION_KEY in meta:
             method = str(message.get("method"))
             headers = {"mcp-protocol-version": str(meta[VERSION_KEY]), "mcp-method": method}
             if method in _NAMED and _NAMED[method] in params:

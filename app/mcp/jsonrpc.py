@@ -127,6 +127,12 @@ def id_of(line: bytes) -> int | str | None:
     return int(written) if written and len(written) < len(_LONG_NUMBER) else None
 
 
+def request(method: str, params: Json | None = None, request_id: object = 0) -> Json:
+    """A request; who sends it gives it an id of its own."""
+    message: Json = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    return message if params is None else {**message, "params": params}
+
+
 def result(request_id: object, value: Json) -> Json:
     """A successful answer."""
     return {"jsonrpc": "2.0", "id": request_id, "result": value}
@@ -143,6 +149,4 @@ def error(request_id: object, code: int, text: str, data: object = None) -> Json
 def notification(method: str, params: Json | None = None) -> Json:
     """A notification."""
     message: Json = {"jsonrpc": "2.0", "method": method}
-    if params is not None:
-        message["params"] = params
-    return message
+    return message if params is None else {**message, "params": params}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from app.mcp import limits
+from app.mcp import jsonrpc, limits
 from app.mcp.protocol import LISTS
 from app.mcp.requests import OwnRequest, PendingRequest
 from app.mcp.session import Upstream
@@ -74,9 +74,11 @@ class Listing:
         return self._changes != self._server.list_changes
 
     def _request(self, params: Json) -> None:
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": self._method, "params": params}
         request = OwnRequest(
-            message, answered=self._page, failed=self._failed, seconds=self._seconds
+            jsonrpc.request(self._method, params),
+            answered=self._page,
+            failed=self._failed,
+            seconds=self._seconds,
         )
         request.start_seconds, self._start_seconds = self._start_seconds, 0.0
         self._server.request(request)

@@ -69,6 +69,12 @@ def params_of(message: Json) -> Json:
     return params if isinstance(params, dict) else {}
 
 
+def meta_of(message: Json) -> Json:
+    """The _meta of a message's params, {} when there is none."""
+    meta = params_of(message).get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
 def progress_token(message: Json) -> str | int | None:
     """The token under which a request wants to hear of progress, None for none."""
     params = message.get("params")

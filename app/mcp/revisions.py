@@ -7,6 +7,8 @@ from app.mcp.protocol import (
     RESOURCE_NOT_FOUND,
     SERVER_INFO_KEY,
     SUBSCRIPTION_KEY,
+    meta_of,
+    params_of,
 )
 from store.typed import Json
 
@@ -38,9 +40,8 @@ def server_info(discovered: Json) -> Json:
 
 def without_envelope(message: Json) -> Json:
     """A stateless message as one of the earlier revisions: its envelope in _meta dropped."""
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    if not isinstance(params, dict) or not isinstance(meta, dict):
+    params, meta = params_of(message), meta_of(message)
+    if "_meta" not in params:
         return message
     kept = {k: v for k, v in meta.items() if k not in ENVELOPE and k != SUBSCRIPTION_KEY}
     rest = {k: v for k, v in params.items() if k != "_meta"}

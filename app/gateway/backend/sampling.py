@@ -16,6 +16,7 @@ from app.core.text import visible
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.host_model import SECONDS
 from app.gateway.backend.session import Session
+from app.mcp import jsonrpc
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _request(text: str) -> Json:
         "maxTokens": _MOST_TOKENS,
         "modelPreferences": {"costPriority": 0.8},
     }
-    return {"jsonrpc": "2.0", "id": 0, "method": "sampling/createMessage", "params": params}
+    return jsonrpc.request("sampling/createMessage", params)
 
 
 def _read(answer: Json) -> Json:

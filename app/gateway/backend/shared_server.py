@@ -148,9 +148,8 @@ class SharedServer:
 
     def _unsubscribe(self, uri: str) -> None:
         if not self._watchers(uri) and self.upstream.started:
-            params = {"uri": uri}
-            message = {"jsonrpc": "2.0", "id": 0, "method": "resources/unsubscribe"}
-            self.upstream.request(OwnRequest({**message, "params": params}))
+            message = jsonrpc.request("resources/unsubscribe", {"uri": uri})
+            self.upstream.request(OwnRequest(message))
 
     def _watchers(self, uri: str) -> "list[SharedUpstream]":
         with self._lock:
@@ -181,8 +180,8 @@ class SharedServer:
         """After a restart: the resources that any session watches. Log levels are not shared."""
         with self._lock:
             uris = {uri for member in self._members for uri in member.subscribed}
-        message = {"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe"}
-        return [OwnRequest({**message, "params": {"uri": uri}}) for uri in sorted(uris)]
+        requests = (jsonrpc.request("resources/subscribe", {"uri": uri}) for uri in sorted(uris))
+        return [OwnRequest(request) for request in requests]
 
     def ready(self, _upstream: Upstream) -> None:
         """It was started: every session may look at its list."""

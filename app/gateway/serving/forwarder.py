@@ -15,6 +15,7 @@ from app.mcp.protocol import (
     INVALID_PARAMS,
     LEVELS,
     LOG_LEVEL_KEY,
+    meta_of,
     params_of,
     text_result,
 )
@@ -44,9 +45,8 @@ class Forwarder:
     def wants_log(self, upstream: Upstream, level: object) -> bool:
         """True if a stateless host's request to this server asked for log messages like this."""
         least = LEVELS.index(level) if level in LEVELS else len(LEVELS)
-        wanted_levels = [
-            _log_level(r.message) for r in self._under_way.values() if r.upstream is upstream
-        ]
+        requests = [r.message for r in self._under_way.values() if r.upstream is upstream]
+        wanted_levels = [meta_of(message).get(LOG_LEVEL_KEY) for message in requests]
         return any(one in LEVELS and LEVELS.index(one) <= least for one in wanted_levels)
 
     def forward(self, upstream: Upstream, line: bytes, message: Json) -> None:
@@ -148,8 +148,7 @@ class Forwarder:
         """
         schema = {"type": "object", "properties": {}}
         params = {"message": question, "requestedSchema": schema}
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": "elicitation/create"}
-        message["params"] = params
+        message = jsonrpc.request("elicitation/create", params)
 
         def decided(answer: Json) -> None:
             result = answer.get("result")
@@ -209,11 +208,6 @@ class Forwarder:
             timer = threading.Timer(0.05 * request.rounds, again, (None, None))
             timer.daemon = True
             timer.start()
-
-
-def _log_level(message: Json) -> str:
-    meta = params_of(message).get("_meta")
-    return str(meta.get(LOG_LEVEL_KEY, "")) if isinstance(meta, dict) else ""
 
 
 def _unreachable(message: Json, reason: str) -> Json:

@@ -9,7 +9,7 @@ from functools import partial
 from app.gateway.host_request import HostRequest
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
-from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, params_of
+from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, meta_of, params_of
 from app.mcp.requests import ServerRequest
 from store.typed import Json
 
@@ -150,17 +150,11 @@ class Inputs:
                 done(responses, refused[0] if refused else None)
 
         for key, item in wanted.items():
-            question: Json = {
-                "jsonrpc": "2.0",
-                "id": key,
-                "method": item.get("method"),
-                "params": item.get("params") or {},
-            }
+            question = jsonrpc.request(str(item.get("method")), item.get("params") or {}, key)
             self._host.request(b"", question, partial(one, key))
 
 
 def _able(request: HostRequest, capability: str) -> bool:
     """True if the host declared a capability in this request."""
-    meta = params_of(request.message).get("_meta")
-    able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None
+    able = meta_of(request.message).get(CAPABILITIES_KEY)
     return isinstance(able, dict) and capability in able

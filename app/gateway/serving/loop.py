@@ -25,6 +25,7 @@ from app.mcp.protocol import (
     UNSUPPORTED_VERSION,
     VERSION_KEY,
     is_modern,
+    meta_of,
     params_of,
 )
 from app.system.threads import import_typing
@@ -122,7 +123,7 @@ class Loop:
     def _request(self, method: str, line: bytes, message: Json) -> None:
         params = params_of(message)
         if is_modern(params) or method == "server/discover":
-            refusal = self._enter_modern(method, params, message)
+            refusal = self._enter_modern(method, message)
             if refusal is not None:
                 self._host.respond(message["id"], refusal)
                 return
@@ -138,10 +139,9 @@ class Loop:
                 self._listed = True
                 self._front().listed()
 
-    def _enter_modern(self, method: str, params: Json, message: Json) -> Json | None:
+    def _enter_modern(self, method: str, message: Json) -> Json | None:
         """Note what a stateless request says of its host; the refusal if it cannot be served."""
-        meta = params.get("_meta")
-        meta = meta if isinstance(meta, dict) else {}
+        meta = meta_of(message)
         version = meta.get(VERSION_KEY)
         if not isinstance(version, str) or CAPABILITIES_KEY not in meta:
             text = f"params._meta lacks {VERSION_KEY} or {CAPABILITIES_KEY}"
@@ -204,7 +204,7 @@ class Loop:
         def answered(_line: bytes, answer: Json) -> None:
             self._rules.add_folders(folders_of_roots(answer.get("result")))
 
-        self._host.request(b"", {"jsonrpc": "2.0", "id": 0, "method": "roots/list"}, answered)
+        self._host.request(b"", jsonrpc.request("roots/list"), answered)
 
     def _note_host(self) -> None:
         info = self._context.hello.get("clientInfo")

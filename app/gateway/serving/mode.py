@@ -372,8 +372,7 @@ class _Subscription(HostRequest):
 
 def _own_request(method: str, params: Json) -> OwnRequest:
     """A request of our own; its answer does not go to the host."""
-    message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
-    return OwnRequest(message)
+    return OwnRequest(jsonrpc.request(method, params))
 
 
 def described(version: str, capabilities: Json, info: Json, instructions: str) -> Json:

@@ -65,7 +65,6 @@ class Pruned(ServingMode):
         if row is not None and row.disabled:
             self._disabled().describe(params, answer)
             return
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
         def started(_answer: Json) -> None:
             result = self.context.environment.scrubber.json(self._upstream.hello_result)
@@ -82,7 +81,8 @@ class Pruned(ServingMode):
             version = negotiated(params.get("protocolVersion"))
             answer(described(version, {"tools": {}}, {"name": self._name}, reason))
 
-        self._upstream.request(OwnRequest(message, answered=started, failed=failed))
+        ping = jsonrpc.request("ping")
+        self._upstream.request(OwnRequest(ping, answered=started, failed=failed))
 
     # ---- requests
 

@@ -2,7 +2,7 @@
 
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
-from app.mcp.protocol import SUBSCRIPTION_KEY, params_of
+from app.mcp.protocol import SUBSCRIPTION_KEY, meta_of, params_of
 from store.typed import Any, Json
 
 _KINDS = {
@@ -47,7 +47,7 @@ class Subscriptions:
                 else kinds.get(_KINDS.get(method, ""))
             )
             if wanted:
-                meta = {**(params.get("_meta") or {}), SUBSCRIPTION_KEY: host_id}
+                meta = {**meta_of(message), SUBSCRIPTION_KEY: host_id}
                 self._host.send({**message, "params": {**params, "_meta": meta}})
 
     @staticmethod

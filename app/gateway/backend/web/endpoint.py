@@ -22,7 +22,7 @@ from app.gateway.backend.web.session import WebSession
 from app.gateway.backend.web.sessions import Target, WebSessions
 from app.gateway.backend.web.stateless import header_error, is_stateless
 from app.mcp import jsonrpc
-from app.mcp.protocol import HANDSHAKE, params_of, progress_token
+from app.mcp.protocol import HANDSHAKE, meta_of, progress_token
 from store.typed import Json
 
 _SESSION = "mcp-session-id"
@@ -108,8 +108,7 @@ class Endpoint:
         if mismatch is not None:
             await request.reply.whole(400, jsonrpc.dump(mismatch))
             return
-        meta = params_of(message).get("_meta")
-        session = self._sessions.stateless(request.target, meta if isinstance(meta, dict) else {})
+        session = self._sessions.stateless(request.target, meta_of(message))
         await _hand_on(session, message, request, stateless=True)
 
     async def _in_session(self, request: "_Request", message: Json) -> None:

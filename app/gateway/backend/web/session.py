@@ -16,6 +16,7 @@ from app.mcp.protocol import (
     LISTEN,
     PROGRESS,
     SUBSCRIPTION_KEY,
+    meta_of,
     params_of,
     progress_under,
     with_progress_token,
@@ -148,10 +149,10 @@ class WebHost(Host):
     def _placed(self, message: Json, line: bytes) -> tuple[Exchange | None, Json, bytes]:
         """The response that a message belongs to, and the message in the client's own words."""
         params = params_of(message)
-        meta = params.get("_meta")
-        stream = meta.get(SUBSCRIPTION_KEY) if isinstance(meta, dict) else None
+        meta = meta_of(message)
+        stream = meta.get(SUBSCRIPTION_KEY)
         listener = self._exchanges.get(stream) if type(stream) is int else None
-        if listener is not None and isinstance(meta, dict):
+        if listener is not None:
             own = {**meta, SUBSCRIPTION_KEY: listener.client_id}
             return listener, {**message, "params": {**params, "_meta": own}}, b""
         if message["method"] == PROGRESS:

@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Mapping
 
 from app.mcp import jsonrpc
-from app.mcp.protocol import HANDSHAKE, INVALID_PARAMS, VERSION_KEY, params_of
+from app.mcp.protocol import HANDSHAKE, INVALID_PARAMS, VERSION_KEY, is_modern, meta_of, params_of
 from store.typed import Json
 
 HEADER_MISMATCH = -32020
@@ -16,18 +16,16 @@ _VERSION = "mcp-protocol-version"
 
 def is_stateless(headers: Mapping[str, str], message: Json) -> bool:
     """True if a request is of a revision without sessions; one that names none is not."""
-    meta = params_of(message).get("_meta")
     version = headers.get(_VERSION, "")
-    return (isinstance(meta, dict) and VERSION_KEY in meta) or (
+    return is_modern(message.get("params")) or (
         version > HANDSHAKE[-1] and "mcp-session-id" not in headers
     )
 
 
 def header_error(headers: Mapping[str, str], message: Json) -> Json | None:
     """The error for headers that say otherwise than the body, None where they agree."""
-    params = params_of(message)
-    meta = params.get("_meta")
-    if not isinstance(meta, dict) or VERSION_KEY not in meta:
+    params, meta = params_of(message), meta_of(message)
+    if VERSION_KEY not in meta:
         text = f"params._meta lacks {VERSION_KEY}"
         return jsonrpc.error(message["id"], INVALID_PARAMS, text)
     wanted = {_VERSION: meta[VERSION_KEY], "mcp-method": message["method"]}
