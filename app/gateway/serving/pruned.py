@@ -3,8 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
@@ -25,7 +25,10 @@ from app.mcp.protocol import (
 from app.mcp.requests import OwnRequest
 from app.mcp.session import Upstream
 from store.serving import PROMPTS, RESOURCES, ServerRow, ToolRow
-from store.typed import Json
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.gateway.call import Call
 
 _HELD = {"prompts/get": (PROMPTS, "name"), "resources/read": (RESOURCES, "uri")}
 _CHANGED = "notifications/tools/list_changed"
@@ -262,10 +265,9 @@ class Pruned(ServingMode):
         if reason := self._conditions.reason(f"{self._name}/{name}"):
             self.reply(message, self._not_now(name, reason))
             return
-        from app.gateway.call import Call  # loaded with the first
-
+        call_class, _ = self._at_calls
         text = "" if tool is None else tool.raw
-        call = Call(
+        call = call_class(
             self.calls,
             self._conditions,
             self._upstream,
@@ -309,8 +311,7 @@ class Pruned(ServingMode):
 
     def _undeclared(self, tool: ToolRow | None, params: Json) -> Json | None:
         """The refusal of arguments that the trusted text does not have, None without any."""
-        from app.gateway.menu.arguments import undeclared  # loaded with the first call
-
+        _, undeclared = self._at_calls
         names = undeclared(tool.raw, params.get("arguments")) if tool else []
         if tool is None or not names:
             return None
@@ -318,6 +319,17 @@ class Pruned(ServingMode):
         text = f"{tool.name} was trusted without the arguments {listed}; it was not called."
         self.context.journal.add("miss", tool=f"{self._name}/{tool.name}", problem=text)
         return text_result(text, is_error=True)
+
+    @cached_property
+    def _at_calls(self) -> "tuple[type[Call], Callable[[str, object], list[str]]]":
+        """Class of a call and the check of its arguments, loaded with the first.
+
+        An import in each call would cost half a microsecond.
+        """
+        from app.gateway.call import Call
+        from app.gateway.menu.arguments import undeclared
+
+        return Call, undeclared
 
     def _refused(self, name: object, kind: str) -> Json:
         tool = self._stored(name)

@@ -259,7 +259,7 @@ def test_tools_that_say_so_of_themselves_are_asked_about() -> None:
     from app.gateway.approvals import Approvals
 
     class View:
-        def setting(self, _part: str, name: str, default: Any) -> Any:
+        def setting(self, name: str, default: Any) -> Any:
             return ["destructive"] if name == "approve" else default
 
     held = Approvals(View(), None, None, None)  # type: ignore[arg-type]

@@ -22,10 +22,9 @@ def caller():
         lambda _session, tool_id, row: told.append(("load", tool_id, row)),
         lambda _session, tool_id: told.append(("unload", tool_id)),
     )
-    approvals = SimpleNamespace(hold=lambda *_call: None)
     outgoing = Outgoing(ResultHistory(), None, journal, None)
     return SimpleNamespace(
-        told=told, effects=effects, journal=journal, outgoing=outgoing, approvals=approvals
+        told=told, effects=effects, journal=journal, outgoing=outgoing, hold=lambda *_call: None
     )
 
 
