@@ -148,7 +148,7 @@ class TeamApi:
         organisation = request.caller.member.organisation_id
         with as_member(self._pool, request.caller.member) as connection:
             rows = changes.since(connection, organisation, cursor, most=limit)
-            items = _Items(connection, organisation).of(rows)
+            items = _items(connection, organisation, rows)
         last = rows[-1].cursor if rows else cursor
         return {"items": items, "cursor": last, "more": len(rows) == limit}
 
@@ -336,98 +336,91 @@ class TeamApi:
         return {"decision": decision, "tools": named}
 
 
-class _Items:
-    """Changed rows as JSON; a row that the caller does not see is gone for him."""
+def _items(db: Connection, organisation: int, rows: list[Change]) -> list[Json]:
+    """The items of these changes, in their order, of the kinds that members get.
 
-    def __init__(self, connection: Connection, organisation: int) -> None:
-        self._connection = connection
-        self._organisation = organisation
+    A row that the caller does not see is gone for him.
+    """
+    bodies: dict[tuple[str, int], Json] = {}
+    for kind, (_, read) in _KINDS_SENT.items():
+        ids = [row.row_id for row in rows if row.kind == kind and not row.gone]
+        known = read(db, organisation, ids) if ids else {}
+        bodies |= {(kind, id_): body for id_, body in known.items()}
+    return [
+        {"kind": _KINDS_SENT[row.kind][0], "id": row.row_id}
+        | bodies.get((row.kind, row.row_id), {"deleted": True})
+        for row in rows
+        if row.kind in _KINDS_SENT
+    ]
 
-    def of(self, rows: list[Change]) -> list[Json]:
-        """The items of these changes, in their order, of the kinds that members get."""
-        read: Mapping[str, Callable[[list[int]], dict[int, Json]]] = {
-            "servers": self._servers,
-            "tools": self._tools,
-            "profiles": self._profiles,
-            "policies": self._policies,
-            "decisions": self._decisions,
+
+def _sent_servers(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
+    return {
+        row.id: {
+            "name": row.name,
+            "transport": row.transport,
+            "spec": row.spec,
+            "url": row.url,
+            "sign_in": row.sign_in,
+            "instructions": row.instructions,
+            "enabled": row.enabled,
         }
-        bodies: dict[str, dict[int, Json]] = {}
-        for kind, reader in read.items():
-            ids = [row.row_id for row in rows if row.kind == kind and not row.gone]
-            bodies[kind] = reader(ids) if ids else {}
-        items: list[Json] = []
-        for row in rows:
-            if row.kind in read:
-                body = bodies[row.kind].get(row.row_id)
-                kind = _SINGULAR[row.kind]
-                gone = {"kind": kind, "id": row.row_id, "deleted": True}
-                items.append(gone if body is None else {"kind": kind, "id": row.row_id, **body})
-        return items
+        for row in servers.some(db, organisation, ids)
+    }
 
-    def _servers(self, ids: list[int]) -> dict[int, Json]:
-        return {
-            row.id: {
-                "name": row.name,
-                "transport": row.transport,
-                "spec": row.spec,
-                "url": row.url,
-                "sign_in": row.sign_in,
-                "instructions": row.instructions,
-                "enabled": row.enabled,
-            }
-            for row in servers.some(self._connection, self._organisation, ids)
+
+def _sent_tools(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
+    return {
+        row.id: {
+            "server": row.server,
+            "name": row.name,
+            "raw": row.raw,
+            "hash": row.hash,
+            "trusted_hash": row.trusted_hash,
+            "held": row.held,
+            "problem": row.problem,
+            "position": row.position,
         }
+        for row in tools.some(db, organisation, ids)
+    }
 
-    def _tools(self, ids: list[int]) -> dict[int, Json]:
-        return {
-            row.id: {
-                "server": row.server,
-                "name": row.name,
-                "raw": row.raw,
-                "hash": row.hash,
-                "trusted_hash": row.trusted_hash,
-                "held": row.held,
-                "problem": row.problem,
-                "position": row.position,
-            }
-            for row in tools.some(self._connection, self._organisation, ids)
+
+def _sent_profiles(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
+    return {
+        row.id: {
+            "name": row.name,
+            "settings": row.settings,
+            "version": row.version,
+            "ticks": [
+                {"tool": tick.tool_id, "on": tick.on, "pinned": tick.pinned} for tick in row.ticks
+            ],
         }
-
-    def _profiles(self, ids: list[int]) -> dict[int, Json]:
-        return {
-            row.id: {
-                "name": row.name,
-                "settings": row.settings,
-                "version": row.version,
-                "ticks": [
-                    {"tool": tick.tool_id, "on": tick.on, "pinned": tick.pinned}
-                    for tick in row.ticks
-                ],
-            }
-            for row in profiles.some(self._connection, self._organisation, ids)
-        }
-
-    def _policies(self, ids: list[int]) -> dict[int, Json]:
-        return {
-            row.id: {"name": row.name, "text": row.text}
-            for row in policies.every(self._connection, self._organisation)
-            if row.id in ids
-        }
-
-    def _decisions(self, ids: list[int]) -> dict[int, Json]:
-        return {
-            row.id: {"tool": row.tool_id, "hash": row.hash, "decision": row.decision}
-            for row in reviews.decisions(self._connection, self._organisation, ids)
-        }
+        for row in profiles.some(db, organisation, ids)
+    }
 
 
-_SINGULAR = {
-    "servers": "server",
-    "tools": "tool",
-    "profiles": "profile",
-    "policies": "policy",
-    "decisions": "review",
+def _sent_policies(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
+    return {
+        row.id: {"name": row.name, "text": row.text}
+        for row in policies.every(db, organisation)
+        if row.id in ids
+    }
+
+
+def _sent_decisions(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
+    return {
+        row.id: {"tool": row.tool_id, "hash": row.hash, "decision": row.decision}
+        for row in reviews.decisions(db, organisation, ids)
+    }
+
+
+# of a change: the item's kind, and what reads the rows
+_KINDS_SENT: Mapping[str, tuple[str, Callable[[Connection, int, list[int]], dict[int, Json]]]] = {
+    "servers": ("server", _sent_servers),
+    "tools": ("tool", _sent_tools),
+    "profiles": ("profile", _sent_profiles),
+    "policies": ("policy", _sent_policies),
+    "decisions": ("review", _sent_decisions),
 }
 
 
