@@ -46,7 +46,10 @@ _PARTS_TEXT = """
 aan ab af an auf aus bij ein fest herunter hinzu hoch mit op over stil stumm terug toe uit um vor
 weg weiter zu zuruck zusammen
 """
-_PARTS = frozenset(_PARTS_TEXT.split())
+_BEHIND_TEXT = (
+    "am auf bei bis bij fur im in met mit naar nach op tot van von voor"  # what may follow
+)
+_PARTS, _BEHIND = frozenset(_PARTS_TEXT.split()), frozenset(_BEHIND_TEXT.split())
 _MOST_BEFORE = 3  # words of a clause among which its verb is
 # what a Turkish word may have behind it, in any number; dots and dotless letters are one (plain)
 _SUFFIXES = re.compile(
@@ -161,12 +164,15 @@ class _Words:
         return self._spaced(_WORD.findall(text))
 
     def _joined(self, words: list[str]) -> list[str]:
-        """The words with a verb's part at the end before the verb: "lamp uitzet"."""
-        part = plain(words[-1]) if len(words) > 1 else ""
-        if self._language in _COMPOUNDS and part in _PARTS:
-            for place, word in enumerate(words[: min(_MOST_BEFORE, len(words) - 1)]):
+        """The words with a verb's part at the clause's end before the verb: "lamp uitzet"."""
+        for at in range(len(words) - 1, 0, -1) if self._language in _COMPOUNDS else ():
+            part = plain(words[at])
+            if part not in _PARTS or (words[at + 1 :] and plain(words[at + 1]) not in _BEHIND):
+                continue
+            for place, word in enumerate(words[: min(_MOST_BEFORE, at)]):
                 if self._inflected(part + plain(word)):
-                    return [*words[:place], part + word, *words[place + 1 : -1]]
+                    rest = [*words[place + 1 : at], *words[at + 1 :]]
+                    return [*words[:place], part + word, *rest]
         return words
 
     def _spaced(self, typed: list[str]) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ def nothing(_word):
         ("Verwijder de oude mappen uit het project", "nl", "delete old folder project"),
         ("Zet de melding van gisteren uit", "nl", "turn off issue yesterday"),
         ("Schalte die Lampe aus", "de", "turn off light"),
+        ("Nodig het team uit voor het project", "nl", "invite team project"),
         ("Usuń stare pliki z kolejki", "pl", "delete old file queue"),
         ("Projedeki açık hataları göster", "tr", "project open error show"),
     ],
