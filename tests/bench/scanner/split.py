@@ -11,7 +11,7 @@ TUNING, REPORT = "tuning", "report"  # of servers that are in none of the data
 WRITTEN = "our own"  # attacks that were written to be read once
 # whole definitions by one writer, attacks and honest ones alternating; the first set was looked at
 # while rules and words of other languages were added, the second was scored once afterwards
-DEFINITIONS = ("definitions", "definitions 2")
+DEFINITIONS = ("definitions", "definitions 2", "six languages", "six languages 2")
 BLIND = (
     "blind",
     "blind 2",
