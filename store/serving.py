@@ -115,9 +115,12 @@ def _server_row(values: "tuple[object, ...]") -> ServerRow:
         capabilities or {},
         *values[9:],
     )
-    if taken_with is None:  # what is held cannot be known
-        row.instructions, row.server_info = "", plain_info(row.name, row.server_info)
-    return _without_held(row)
+    held, unknown = held_texts(row.taken_with), taken_with is None
+    if unknown or (INSTRUCTIONS, "") in held:
+        row.instructions = ""
+    if unknown or (SERVER_INFO, "") in held:
+        row.server_info = plain_info(row.name, row.server_info)
+    return row
 
 
 def server_ids(db: apsw.Connection, names: "Collection[str]") -> set[int]:
@@ -173,16 +176,6 @@ def named_server_ids(db: apsw.Connection, profile_id: int) -> set[int]:
         " AND a.profile_id = ? WHERE a.reason = ''))"
     )
     return {row[0] for row in db.execute(sql, (profile_id,))}
-
-
-def _without_held(row: ServerRow) -> ServerRow:
-    """The row without instructions and titles that are held."""
-    held = held_texts(row.taken_with)
-    if (INSTRUCTIONS, "") in held:
-        row.instructions = ""
-    if (SERVER_INFO, "") in held:
-        row.server_info = plain_info(row.name, row.server_info)
-    return row
 
 
 def plain_info(name: str, info: Json) -> Json:

@@ -4,7 +4,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
@@ -66,6 +66,14 @@ class ResultHistory:
         return self._flow
 
 
+@lru_cache(maxsize=_MOST_TOOLS)
+def _can_send(raw: str) -> bool:
+    """True if the tool of this text can carry data out."""
+    from app.safety.flow import can_send
+
+    return can_send(json.loads(raw))
+
+
 class Outgoing:
     """Notes, asks about or refuses calls that carry data out, as the profile says."""
 
@@ -76,7 +84,6 @@ class Outgoing:
         self._view = view
         self._journal = journal
         self._question = question
-        self._ways_out: dict[str, bool] = {}  # a tool's text -> whether it can send
 
     def note(self, server: str, result: object) -> None:
         """A result of a server is on its way to the host."""
@@ -89,19 +96,9 @@ class Outgoing:
 
     def look(self, server: str, raw: str, name: object, arguments: object) -> "Flow | None":
         """Flow in a call; `raw` is the tool's stored text, "" when it was not read."""
-        if not arguments or not self._can_send(raw or json.dumps({"name": name})):
+        if not arguments or not _can_send(raw or json.dumps({"name": name})):
             return None
         return self._seen.carried(server, str(name), arguments)
-
-    def _can_send(self, raw: str) -> bool:
-        known = self._ways_out.get(raw)
-        if known is None:
-            from app.safety.flow import can_send
-
-            if len(self._ways_out) >= _MOST_TOOLS:
-                self._ways_out.clear()
-            known = self._ways_out[raw] = can_send(json.loads(raw))
-        return known
 
     def settle(self, flow: "Flow", call: HostRequest, send: Callable[[], None]) -> None:
         """Send the call, refuse it, or do what the user answers; each is noted in the journal.

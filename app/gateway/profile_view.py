@@ -162,9 +162,6 @@ class ProfileView:
 
             follow(db, self.profile_name)
 
-    def _file_changed(self) -> bool:
-        return self._file != "" and stamp(self._file) != self._stamp
-
     def refresh(self, *, at_once: bool = False) -> bool:
         """Take in what another process changed; whether there was anything.
 
@@ -178,7 +175,7 @@ class ProfileView:
             db = self._connection()
             try:
                 narrowed = self._rules is not None and self._rules.look()
-                narrowed = self._file_changed() or narrowed
+                narrowed |= self._file != "" and stamp(self._file) != self._stamp
                 version = data_version(db)
                 if version == self._version and not narrowed:
                     return False

@@ -1,7 +1,6 @@
 """Arguments checked against a tool's own schema before its server is bothered."""
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -27,7 +26,7 @@ class Checker:
     """Check of arguments against a tool's text; compiled schemas of the last tools are kept."""
 
     def __init__(self) -> None:
-        self._schemas: OrderedDict[str, _Schema] = OrderedDict()
+        self._schema = lru_cache(maxsize=_MOST_TOOLS)(_Schema)
 
     def problems(self, raw: str, arguments: object) -> list[str]:
         """Faults of the arguments; [] when there is none, or the schema itself is broken.
@@ -42,13 +41,6 @@ class Checker:
             return []
         errors = islice(validator.iter_errors(arguments), _MOST_PROBLEMS)
         return [_problem(error) for error in errors]
-
-    def _schema(self, raw: str) -> "_Schema":
-        if raw not in self._schemas:
-            self._schemas[raw] = _Schema(raw)
-            if len(self._schemas) > _MOST_TOOLS:
-                self._schemas.popitem(last=False)
-        return self._schemas[raw]
 
 
 class _Schema:

@@ -16,7 +16,7 @@ from app.catalog.menu_tools import (
 )
 from app.gateway import slim
 from app.gateway.serving import merged
-from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode
+from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode, described
 from app.gateway.serving.names import visible_names
 from app.mcp import jsonrpc
 from app.mcp.protocol import INVALID_PARAMS, negotiated, params_of, text_result
@@ -90,14 +90,9 @@ class Through(ServingMode):
         self._merged.declared = capabilities
         tools = self._pool() if pool in LISTING else []
         servers = [(row.name, row.instructions) for row in self._named()]
-        answer(
-            {
-                "protocolVersion": negotiated(params.get("protocolVersion")),
-                "capabilities": capabilities,
-                "serverInfo": {"name": _OWN, "title": "Toolcrib", "version": VERSION},
-                "instructions": instructions(servers, tools, pool),
-            }
-        )
+        info = {"name": _OWN, "title": "Toolcrib", "version": VERSION}
+        version = negotiated(params.get("protocolVersion"))
+        answer(described(version, capabilities, info, instructions(servers, tools, pool)))
         if self.view.setting("start_ahead", False):
             for row in rows:
                 self.upstream(row.name).start()

@@ -1,7 +1,7 @@
 """When the store cannot be served: the gateway still initializes, and every call says why."""
 
 from app.catalog.menu_tools import menu_tools
-from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode
+from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode, described
 from app.mcp.protocol import LISTS, negotiated, params_of, text_result
 from store.typed import Json
 
@@ -18,14 +18,9 @@ class Unavailable(ServingMode):
 
     def describe(self, params: Json, answer: Answer) -> None:
         """Tools only, and the reason as instructions."""
-        answer(
-            {
-                "protocolVersion": negotiated(params.get("protocolVersion")),
-                "capabilities": {"tools": {"listChanged": True}},
-                "serverInfo": {"name": self._server or "toolcrib", "version": VERSION},
-                "instructions": self._reason,
-            }
-        )
+        version = negotiated(params.get("protocolVersion"))
+        info = {"name": self._server or "toolcrib", "version": VERSION}
+        answer(described(version, {"tools": {"listChanged": True}}, info, self._reason))
 
     def request(self, line: bytes, message: Json) -> None:  # noqa: ARG002
         """The reason, in the form that the method has for it."""

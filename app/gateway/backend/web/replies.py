@@ -1,9 +1,9 @@
 """Bytes of HTTP answers over ASGI, each with a limit on how long a client may take to read them."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 
+from app.mcp import jsonrpc
 from store.typed import Any, Json
 
 Send = Callable[[Json], Awaitable[None]]
@@ -23,23 +23,20 @@ class Reply:
         """A header of the response, whatever it will be."""
         self._headers[name] = value
 
-    async def whole(self, status: int, body: bytes = b"") -> None:
-        """A response with a body of JSON, or with none."""
-        kind = {"content-type": JSON} if body else {}
-        await self._begin(status, {"content-length": str(len(body)), **kind})
+    async def whole(self, status: int, body: bytes = b"", kind: str = JSON) -> None:
+        """A response with a body of that kind, or with none."""
+        headers = {"content-type": kind} if body else {}
+        await self._begin(status, {"content-length": str(len(body)), **headers})
         await self._write({"type": "http.response.body", "body": body})
 
     async def text(self, status: int, text: str, kind: str) -> None:
         """A response of plain text."""
-        body = text.encode()
-        await self._begin(status, {"content-length": str(len(body)), "content-type": kind})
-        await self._write({"type": "http.response.body", "body": body})
+        await self.whole(status, text.encode(), kind)
 
     async def refuse(self, status: int, reason: str, *, code: int = -32000) -> None:
         """A refusal with its reason; what is left of the request is not read."""
-        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}}
         self.add_header("connection", "close")
-        await self.whole(status, json.dumps(error).encode())
+        await self.whole(status, jsonrpc.dump(jsonrpc.error(None, code, reason)))
 
     async def events(self) -> None:
         """Begin a stream of events."""
