@@ -14,6 +14,7 @@ from app.ranking.text import LONGEST_QUERY, content_words, distinct, words
 
 _SHORTEST = 5  # letters of a word that is looked at,
 _LONG = 8  # and of one that may hold two slips
+_LEAST_PART = 3  # letters of each word that another is made of: changelog
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -69,17 +70,21 @@ def corrected(query: str, read: Mapping[str, str]) -> str:
 
 
 def is_nonsense(text: str, *knowers: Callable[[str], bool]) -> bool:
-    """True if no word of a text is known, nor a slip of a known one: "asdkjh qwe".
+    """True if no word is known, a slip of a known one or made of two: "asdkjh qwe".
 
-    The first of `knowers` is asked for slips, too.
+    The first of `knowers` is asked for slips and parts.
     """
     typed = [word for word in distinct(list(words(text[:LONGEST_QUERY]))) if word.isalpha()]
     if not typed or any(knows(word) for word in typed for knows in knowers):
         return False
-    return not any(knowers[0](other) for word in typed for other in _made_of(word))
+    return not any(knowers[0](other) for word in typed for other in _slips_of(word)) and not any(
+        knowers[0](word[:cut]) and knowers[0](word[cut:])
+        for word in typed
+        for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1)
+    )
 
 
-def _made_of(word: str) -> Iterator[str]:
+def _slips_of(word: str) -> Iterator[str]:
     """The words that a long one may be a slip of."""
     if len(word) < _SHORTEST or not word.isascii():
         return

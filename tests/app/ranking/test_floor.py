@@ -130,6 +130,7 @@ def test_what_can_be_read_is_refused_and_likeness_is_told_apart_from_it(store, e
         ("tigre tiegr", False),  # a slip of one
         ("holiday asdkjh", False),  # a word of the encoder's vocabulary
         ("holidya", False),  # a slip of one
+        ("holidaypage", False),  # made of two
         ("4711 https://example.org/x", False),  # literals say what they are
         ("анекдот їжак", False),  # a language without a list: compared as typed
     ],
