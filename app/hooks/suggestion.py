@@ -142,7 +142,7 @@ def suggest(
     )
     if ranked.words_only:
         return replace(made, silence=WORDS_ONLY)
-    silent = near - small_talk < MARGIN
+    silent = bool(ranked.tools) and near - small_talk < MARGIN
     if silent and off is None:
         return replace(made, silence=SMALL_TALK)
     fitting = list(takewhile(lambda one: _is_near(one, ranked.floor), ranked.shown))

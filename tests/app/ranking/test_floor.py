@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.core.settings import RoutingSettings
+from app.hooks.suggestion import NOTHING_FITS, suggest
 from app.indexing import requests as editing
 from app.ranking.dense import REQUEST, MatrixRetriever
 from app.ranking.floor import LEAST_REQUESTS, load_floor, set_scan_floor
@@ -142,5 +143,7 @@ def test_nonsense_is_answered_with_nothing_where_no_floor_is_set_either(tmp_path
         found = Router.from_store(db, catalog, None, encoder).route(query, limit=limit)
         assert bool(found.shown) is not refused
         assert ("No word of the query is known." in found.note) is refused
+        silence = suggest(found, small_talk=0.5, tool=lambda _row: None).silence
+        assert (silence == NOTHING_FITS) is refused
     assert not Router.from_store(db, catalog, None, None).route("asdkjh qwe").shown
     db.close()
