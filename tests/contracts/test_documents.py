@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.cli.export import run_restore
 from app.cli.parser import make_parser
 from app.policy.policy_file import parse_policy
 
@@ -76,6 +77,13 @@ def test_every_verb_in_a_document_exists(name: str) -> None:
             if verb not in known or (part and parts and part not in parts):
                 unknown.add(f"{verb} {part}".strip())
     assert unknown == set()
+
+
+def test_the_guide_names_a_whole_command_that_takes_toolcrib_out_of_every_host() -> None:
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"`toolcrib ([^`]+)` takes Toolcrib out of every host's file", guide)
+    args = make_parser().parse_args(words.split())
+    assert (args.run, args.host) == (run_restore, "all")
 
 
 def glossary() -> list[tuple[str, str]]:
