@@ -16,7 +16,7 @@ from store import events
 from store.connection import transaction
 from store.records import EventRecord
 from ui.pages.budget.form import meaning
-from ui.pages.budget.move_rows import FREES, TITLE
+from ui.pages.budget.moves import FREES, TITLE
 from ui.pages.budget.page import BudgetPage, ci_command
 from ui.pages.budget.rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
 from ui.shell.host_in_view import EVERY

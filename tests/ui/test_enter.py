@@ -47,12 +47,12 @@ from ui.pages.query_set.label_dialog import LabelDialog
 from ui.pages.review.checks_dialog import show_checks
 from ui.shell.log import show_log
 from ui.shell.project_policies import PoliciesDialog
-from ui.shell.summary_dialog import SummaryDialog
+from ui.shell.summaries import SummaryDialog
 from ui.widgets.dialog import Dialog
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.history import show_history
-from ui.windows.profile_dialog import ProfileDialog
 from ui.windows.profile_file_dialog import ProfileFileDialog
+from ui.windows.profile_menu import ProfileDialog
 from ui.windows.sections import SECTIONS
 from ui.windows.settings_dialog import SettingsDialog
 from ui.windows.team_dialog import TeamDialog

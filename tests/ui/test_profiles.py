@@ -14,7 +14,7 @@ from store.errors import StoreError
 from store.records import ExportRecord
 from ui.shell.actions import SettingsCommand, Tick
 from ui.windows.profile_commands import AddProfile, ShowProfile
-from ui.windows.profile_dialog import ProfileDialog
+from ui.windows.profile_menu import ProfileDialog
 
 
 @pytest.fixture

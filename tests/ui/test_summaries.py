@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 
 from app.indexing.summaries import summary_of
 from ui.shell.query_session import READY
-from ui.shell.summary_dialog import SummaryDialog
+from ui.shell.summaries import SummaryDialog
 
 QUERY = "buy a kite at the toy shop"
 TOOL = "github/list_commits"

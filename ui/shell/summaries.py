@@ -1,14 +1,89 @@
 """Editing what a tool is found by, as an undo step; rankings follow."""
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.changes import Changes
-from app.indexing.summaries import MADE, USER, encode, made, put, summary_of, written
+from app.indexing.summaries import (
+    MADE,
+    USER,
+    encode,
+    made,
+    put,
+    summary_of,
+    summary_problem,
+    written,
+)
+from app.ranking.summary import MOST_TOKENS, most_tokens
 from store.records import Summary
+from ui.look.text import visible
 from ui.shell.services import Services
 from ui.shell.steps import Change, Step, store_step
-from ui.shell.summary_dialog import SummaryDialog
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
+
+_HINT = (
+    "Queries are compared with this. Write what you would ask for; yours replaces the description,"
+    " and no host sees it."
+)
+_LONGEST = 600  # characters of a description
+
+
+class SummaryDialog(FormDialog):
+    """Stays open until what was typed can be used.
+
+    Signals: given(text) then; reset_wanted() for Toolcrib's own summary.
+    """
+
+    submitted = Signal(str)
+    reset_wanted = Signal()
+
+    def __init__(
+        self, tool_id: str, description: str, summary: Summary, parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Summary", "Save", parent, name="summaryDialog")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
+        cut = description if len(description) <= _LONGEST else f"{description[:_LONGEST]}…"
+        note = PlainLabel(visible(cut), wrap=True, look="faint")
+        note.setVisible(bool(cut))
+        self.text = QPlainTextEdit(summary.text, tabChangesFocus=True)
+        self.text.setAccessibleName("Summary")
+        self.text.setFixedHeight(self.fontMetrics().lineSpacing() * 6)
+        self.tokens = PlainLabel(wrap=True, look="faint")
+        self.reset = push_button("Use Toolcrib's", self._give_back)
+        self.reset.setToolTip("Made from the tool's name and description")
+        self.reset.setEnabled(summary.source != MADE)
+        self.buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
+        self.text.textChanged.connect(self._count)
+        self.lay_out(
+            PlainLabel(tool_id, wrap=True),
+            note,
+            PlainLabel(_HINT, wrap=True),
+            self.text,
+            self.tokens,
+        )
+        self._count()
+        self.text.selectAll()
+        self.text.setFocus()
+
+    def press(self) -> None:
+        """Give what was typed, or say what is wrong with it."""
+        problem = summary_problem(self.text.toPlainText())
+        if problem:
+            self.refuse(problem, self.text)
+            return
+        self.submitted.emit(self.text.toPlainText())
+        self.accept()
+
+    def _give_back(self) -> None:
+        self.reset_wanted.emit()
+        self.accept()
+
+    def _count(self) -> None:
+        tokens = most_tokens(" ".join(self.text.toPlainText().split()))
+        self.tokens.setText(f"{tokens} of {MOST_TOKENS} tokens at most")
 
 
 def text_step(services: Services, text: str, make: Change, take_back: Change) -> Step:

@@ -1,23 +1,63 @@
 """The menu of profiles: which one is in view, and new, renamed and deleted ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
-from app.policy.profiles import DEFAULT, why_kept
+from app.policy.profiles import DEFAULT, LONGEST, name_problem, why_kept
 from ui.look.text import in_menu, plain_tip
 from ui.shell.project_policies import show_policies
 from ui.shell.services import Services
+from ui.widgets.boxes import form
+from ui.widgets.form_dialog import FormDialog
+from ui.widgets.label import PlainLabel
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
-from ui.windows.profile_dialog import ProfileDialog
 
 if TYPE_CHECKING:
     from app.team.drafts import PlaceInTeam
+
+
+class ProfileDialog(FormDialog):
+    """Stays open until the name can be used.
+
+    Signals: given(name) then.
+    """
+
+    submitted = Signal(str)
+
+    def __init__(
+        self,
+        title: str,
+        hint: str,
+        taken: Collection[str],
+        *,
+        name: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(title, title, parent, name="profileDialog")
+        self._taken = frozenset(taken)
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 56)
+        self.name = QLineEdit(name, placeholderText="for example: work", maxLength=LONGEST)
+        self.name.setAccessibleName("Name of the profile")
+        self.name.selectAll()
+        self.lay_out(PlainLabel(hint, wrap=True, look="faint"), form(("&Name", self.name)))
+
+    def press(self) -> None:
+        """Give the name, or say what is wrong with it."""
+        name = self.name.text().strip()
+        problem = name_problem(name, self._taken)
+        if problem:
+            self.refuse(problem, self.name)
+            return
+        self.submitted.emit(name)
+        self.accept()
+
 
 _NEW = "It begins as a copy of {}: the same tools on and pinned, the same budget and settings."
 _DRAFT = "This is your draft. Change it, then choose Send to the team in the Profile menu."

@@ -13,9 +13,8 @@ from ui.pages.query_set.actions import QuerySetActions
 from ui.pages.query_set.calibration_panel import CalibrationPanel
 from ui.pages.query_set.head import BAD, GOOD, QuerySetHead, count
 from ui.pages.query_set.learning_line import LearningLine, sentence
-from ui.pages.query_set.query_rows import REGRESSED, QueryRow, outcome_of_run, rows_of
+from ui.pages.query_set.query_rows import REGRESSED, QueryRow, QueryView, outcome_of_run, rows_of
 from ui.pages.query_set.run_session import Learned, RunSession
-from ui.pages.query_set.table import QueryView
 from ui.shell.calibration_curves import with_threshold
 from ui.shell.query_session import LOADING, READY, QuerySession
 from ui.shell.query_set import QuerySet
