@@ -22,4 +22,6 @@ def opt_out(environ: MutableMapping[str, str] = os.environ) -> None:
 def load_runtime() -> Any:
     """The module onnxruntime, which has no types."""
     opt_out()
+    # its native part prints an interrupt of this import and raises ImportError in its place
+    importlib.import_module("numpy")
     return importlib.import_module("onnxruntime")

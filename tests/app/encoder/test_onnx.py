@@ -227,3 +227,27 @@ def test_a_damaged_model_says_what_to_delete(model: ModelFiles, tmp_path: Path) 
     with pytest.raises(ToolcribError) as caught:
         Encoder.load(replace(model, onnx=broken, sha256=""))
     assert str(tmp_path) in caught.value.hint
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "numpy._core._add_newdocs":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from app.encoder.runtime import load_runtime
+try:
+    load_runtime()
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_an_interrupt_while_the_runtime_is_loaded_stays_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
