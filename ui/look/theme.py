@@ -5,6 +5,7 @@ from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
@@ -42,6 +43,8 @@ _IMAGES = {
     "check": ("check", "on_accent"),
     "some": ("minus", "on_accent"),
 }
+
+W = TypeVar("W", bound=QWidget)
 
 
 class Theme(QObject):
@@ -125,6 +128,11 @@ class Theme(QObject):
         """Give a widget a font of its own that follows the text size."""
         widget.setProperty(_DRESS, [step, weight.value])
         widget.setFont(self.font(step, weight))
+
+    def heading(self, widget: W, step: int = 0) -> W:
+        """Return a widget whose text is heavier, and `step` points larger."""
+        self.dress(widget, step, QFont.Weight.DemiBold)
+        return widget
 
     def dress_fixed(self, widget: QWidget) -> None:
         """Give a widget the font of code, following the text size."""

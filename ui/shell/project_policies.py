@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
@@ -101,8 +100,7 @@ class PoliciesDialog(Dialog):
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
         self.list = named(QListWidget(), "Policy files")
-        self.title = PlainLabel(wrap=True)
-        theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(wrap=True), 3)
         self.state = Badge(theme, badge("policy not trusted"))
         self.meaning = PlainLabel(wrap=True)
         self.effect = PlainLabel(wrap=True)

@@ -1,7 +1,6 @@
 """View of an empty page: an icon, a sentence, the next step."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from ui.look.theme import MARGIN, Theme
@@ -21,7 +20,7 @@ class EmptyState(QWidget):
         theme.put_icon(sign, icon, size=48)
         self.text = PlainLabel(text)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        theme.dress(self.text, 3, QFont.Weight.DemiBold)
+        theme.heading(self.text, 3)
         self.hint = PlainLabel(hint, wrap=True, look="faint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.buttons = [QPushButton(text) for text in buttons]

@@ -110,7 +110,7 @@ class BudgetStrip(QWidget):
         self.profile.setAccessibleName(f"Profile: {profile}")
         self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._show_host()
-        self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
+        self._theme.heading(self.total, 3)
         unread, partial = self._hosts.unread, self._hosts.partial
         so_far = " so far" if partial else ""
         self.total.setText(unread or f"{count(verdict.tokens)} tokens {APPROX}{so_far}")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
@@ -75,8 +74,7 @@ class ProfileFileDialog(Dialog):
         self._edited = False  # by typing, since it was read
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.title = PlainLabel(wrap=True)
-        theme.dress(self.title, 1, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(wrap=True), 1)
         self.meaning = PlainLabel(wrap=True)
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.text = QPlainTextEdit()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -85,7 +85,7 @@ class SettingForm(QWidget):
         for number, (heading, fields) in enumerate((*groups, *advanced)):
             title = PlainLabel(heading)
             title.setContentsMargins(0, MARGIN, 0, 0)
-            theme.dress(title, 1, QFont.Weight.DemiBold)
+            theme.heading(title, 1)
             form.addRow(title)
             for field in fields:
                 row = self._add(form, field)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.changes import Changes
@@ -75,8 +75,7 @@ class TeamDialog(Dialog):
         self._asking = False  # whether leaving waits for a second press
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.title = PlainLabel(wrap=True)
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(wrap=True), 2)
         self.intro = PlainLabel(_INTRO, wrap=True)
         self.url = QLineEdit(placeholderText="https://tools.example.org")
         self.url.setAccessibleName("URL of the team server")

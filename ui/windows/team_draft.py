@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from PySide6.QtGui import QFont, QUndoStack
+from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
@@ -54,8 +54,7 @@ class DraftDialog(FormDialog):
         self._job: Job | None = None
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.title = PlainLabel(visible(profile), wrap=True)
-        theme.dress(self.title, 1, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(visible(profile), wrap=True), 1)
         self.concerned = PlainLabel(_ASKING, wrap=True)
         self.lines = QPlainTextEdit(readOnly=True)
         self.lines.setAccessibleName("Changes of the team profile")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListWidget, QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
@@ -54,8 +53,7 @@ class TeamReviewDialog(Dialog):
         self._sending = False
         theme = services.theme
         self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
-        self.title = PlainLabel(_READING, wrap=True)
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(_READING, wrap=True), 2)
         self.intro = PlainLabel(_INTRO, wrap=True)
         self.names = named(QListWidget(), "Tools held by the team")
         self.definition = named(QPlainTextEdit(readOnly=True), "Definition of the tool")

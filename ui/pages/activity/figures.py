@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from ui.look.theme import CARD, GAP, Theme
@@ -41,4 +40,4 @@ class Figures(QWidget):
 
     def _fonts(self) -> None:
         for label in self.values:
-            self._theme.dress(label, 5, QFont.Weight.DemiBold)
+            self._theme.heading(label, 5)

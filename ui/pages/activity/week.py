@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.core.changes import Changes
@@ -215,7 +214,7 @@ class WeekTab(QWidget):
         self._services.undo.push(step)
 
     def _fonts(self) -> None:
-        self._services.theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self._services.theme.heading(self.headline, 1)
 
     def _table(self, model: ProposalTable | CalledTable, name: str, accessible: str) -> QTreeView:
         view = named(QTreeView(), accessible, name=name)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QPushButton, QTreeView
 
 from app.catalog.catalog import CatalogTool
@@ -198,7 +197,7 @@ class BudgetMoves(QFrame):
         self.sum.setVisible(self._plan is not None)
 
     def _fonts(self) -> None:
-        self._theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self._theme.heading(self.headline, 1)
         head = self.view.header().sizeHint().height()
         self.view.setMinimumHeight(head + _LEAST_ROWS * self._theme.scaled(ROW) + 2 * GAP)
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.core.text import plural
@@ -139,8 +138,9 @@ class SplitDialog(FormDialog):
         plan = split.plan
         count = plural(len(plan.profiles), "profile")
         limit = f"{plan.budget.limit:,}"
-        self.headline = PlainLabel(f"{count} of at most {limit} tokens ≈ each", wrap=True)
-        theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self.headline = theme.heading(
+            PlainLabel(f"{count} of at most {limit} tokens ≈ each", wrap=True), 1
+        )
         self.evidence = PlainLabel(
             f"{plan.evidence} Undo takes all of it back.", wrap=True, look="faint"
         )

@@ -158,9 +158,9 @@ class DetailsCard(QFrame):
             self._badge_row.insertWidget(place, self._badges[-1])
 
     def _fonts(self) -> None:
-        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
-        self._theme.dress(self._headline, 0, QFont.Weight.DemiBold)
-        self._theme.dress(self._code_title, 0, QFont.Weight.DemiBold)
+        self._theme.heading(self.title, 3)
+        self._theme.heading(self._headline)
+        self._theme.heading(self._code_title, 0)
 
     def _lay_out(self) -> None:
         inner = named(QWidget(), name="detailsInner")

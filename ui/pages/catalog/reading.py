@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QAbstractItemView, QProgressBar, QPushButton, QTreeView, QWidget
 
 from app.core.errors import ToolcribError
@@ -348,7 +347,7 @@ class ReadingView(QWidget):
         self.table.setModel(self.model)
         as_rows(self.table, theme, self.model.columns)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        theme.dress(self.title, 7, QFont.Weight.DemiBold)
+        theme.heading(self.title, 7)
         theme.put_icon(self.stop, "close")
         theme.put_icon(self.enter, "key-outline")
         theme.put_icon(self.more, "folder-open-outline")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.core.text import plural
@@ -35,8 +34,7 @@ class BackupsSheet(QWidget):
         super().__init__()
         self._desk = desk
         self._backups: Sequence[Backup] = ()
-        self._title = PlainLabel()
-        theme.dress(self._title, 2, QFont.Weight.DemiBold)
+        self._title = theme.heading(PlainLabel(), 2)
         self.list = named(QTreeWidget(), "Backups", name="backupList")
         self.list.setHeaderLabels(_COLUMNS)
         self.list.setRootIsDecorated(False)

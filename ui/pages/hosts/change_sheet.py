@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QWidget
 
 from app.export.masking import DiffFile
@@ -34,8 +33,7 @@ class ChangeSheet(QWidget):
         super().__init__()
         self._home = home
         self._plan: Plan | None = None
-        self.title = PlainLabel()
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(), 2)
         self.notes = PlainLabel(wrap=True)
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
         self.diff = DiffView(theme)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -65,8 +64,7 @@ class HostDetail(QWidget):
         self._mode = AS_IS  # that the host was written in
         self._state = ""  # of its files
         self._status: HostStatus | None = None
-        self.name = PlainLabel()
-        theme.dress(self.name, 5, QFont.Weight.DemiBold)
+        self.name = theme.heading(PlainLabel(), 5)
         self.state = Badge(theme, BadgeText(""))
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
         self.modes = named(QWidget(), "Export", name="exportMode")
@@ -75,8 +73,7 @@ class HostDetail(QWidget):
             radio.setToolTip(plain_tip(explained(MODE_NAMES[mode])))
         self.http = HttpRow()
         self.reach = ReachRow()
-        self.headline = PlainLabel()
-        theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self.headline = theme.heading(PlainLabel(), 1)
         self.notes = PlainLabel(wrap=True)
         self.advice = QWidget()  # what the advice can be followed with
         self.go_through = QPushButton("Go through Toolcrib…")

@@ -1,7 +1,7 @@
 """Exactly which tools a host's model gets: to search, to copy, to save."""
 
 from PySide6.QtCore import QModelIndex, QObject, QSortFilterProxyModel, Qt, Signal
-from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.catalog import CatalogTool
@@ -96,8 +96,7 @@ class ToolsSheet(QWidget):
         super().__init__()
         self._services = services
         self._size: HostSize | None = None
-        self.title = PlainLabel()
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.title = theme.heading(PlainLabel(), 2)
         self.headline = PlainLabel(wrap=True, look="faint")
         self.search = named(IconField(theme), "Search the list")
         self.search.setPlaceholderText("Search names, states and reasons")

@@ -1,7 +1,6 @@
 """The second line of the playground: threshold, top-k, the headline."""
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QPushButton, QSpinBox, QToolButton, QWidget
 
 from app.core.settings import RoutingSettings
@@ -62,8 +61,7 @@ class PlaygroundControls(QWidget):
         self.past_use.hide()
         self._offers_past_use = False
         self._ours: list[QWidget] = []  # what sets Toolcrib's own ranking
-        self.headline = ElidedLabel(name="playHeadline")
-        theme.dress(self.headline, 0, QFont.Weight.DemiBold)
+        self.headline = theme.heading(ElidedLabel(name="playHeadline"), 0)
         self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
         self.sees.setToolTip("The exact JSON of the tools that are in, with its size")

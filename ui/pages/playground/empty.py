@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from ui.look.theme import GAP, GROUP, Theme
@@ -27,7 +26,7 @@ class PlaygroundEmpty(QWidget):
         super().__init__()
         self._icon, self._title = PlainLabel(), PlainLabel()
         theme.put_icon(self._icon, "flask-outline", size=_ICON)
-        theme.dress(self._title, 2, QFont.Weight.DemiBold)
+        theme.heading(self._title, 2)
         self._hint = PlainLabel(look="faint")
         self._examples = [QPushButton() for _ in range(3)]
         for button in self._examples:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton
 
 from app.ranking import phrases
@@ -49,13 +48,11 @@ class ExplainCard(QFrame):
         self._theme = theme
         self._tool: RankedTool | None = None
         self._cure: SettingsRemedy | None = None
-        self._title = PlainLabel("Why?")
-        theme.dress(self._title, 2, QFont.Weight.DemiBold)
+        self._title = theme.heading(PlainLabel("Why?"), 2)
         self._name = ElidedLabel()
         self._gates = [GateRow(theme) for _ in GATES]
         self._parts = PartRows(theme)
-        self._heading = PlainLabel("Score parts")
-        theme.dress(self._heading, 0, QFont.Weight.DemiBold)
+        self._heading = theme.heading(PlainLabel("Score parts"), 0)
         self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
         self._text.setProperty("faint", True)
         self._remedy = PlainLabel(wrap=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTabBar
 
 from app.core.text import plural
@@ -39,8 +39,7 @@ class ModelSees(QFrame):
         self.setProperty("card", True)
         self._shown: ModelText | None = None
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
-        title = PlainLabel("What the model sees")
-        theme.dress(title, 2, QFont.Weight.DemiBold)
+        title = theme.heading(PlainLabel("What the model sees"), 2)
         self.host = named(ElidedChoice(0), "Host", name="modelSeesHost")
         self.host.activated.connect(lambda _row: self.host_chosen.emit(self.host_id))
         self.part = named(QTabBar(expanding=False), "Part")

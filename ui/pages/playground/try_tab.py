@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
@@ -72,8 +72,7 @@ class TryTab(QWidget):
         self.answer: Answer | None = None
         self.query = QueryField(theme)
         theme.dress(self.query, 2)
-        self.run = push_button("Run", look="primary")
-        theme.dress(self.run, 0, QFont.Weight.DemiBold)
+        self.run = theme.heading(push_button("Run", look="primary"), 0)
         self.engine = ElidedChoice(_ENGINE_LETTERS)
         self.engine.setObjectName("playEngine")
         self.engine.setAccessibleName("Ranked by")

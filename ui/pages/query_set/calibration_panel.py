@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QVBoxLayout, QWidget
 
 from app.core.settings import RoutingSettings
@@ -51,8 +51,7 @@ class CalibrationPanel(QWidget):
         self.few.setToolTip(
             "Fewer than 20 queries: mostly chance. The bands show how uncertain it is."
         )
-        self.text = PlainLabel(wrap=True)
-        theme.dress(self.text, 0, QFont.Weight.DemiBold)
+        self.text = theme.heading(PlainLabel(wrap=True), 0)
         self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
         self.target.setSpecialValueText("best F1")
         self.target.setAccessibleName("Target recall")

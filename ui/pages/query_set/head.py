@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from app.core.text import plural
@@ -29,8 +28,7 @@ class QuerySetHead(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.title = ElidedLabel()
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.title = theme.heading(ElidedLabel(), 2)
         self.passed = BadgeButton(theme, badge(PASSED))
         self.failing = BadgeButton(theme, badge(FAILING))
         self.worse = BadgeButton(theme, badge(REGRESSED))

@@ -142,7 +142,7 @@ class ReviewCard(QFrame):
         self._rest.timeout.connect(self._enable)
         self._lay_out()
         self.evidence.seen.connect(self._on_seen)
-        theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        theme.heading(self.title, 3)
         theme.put_icon(self.hold, "lock-outline", "on_accent")
         theme.put_icon(self.off, "eye-off-outline")
         theme.put_icon(self.server_off, "server-off")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
@@ -202,8 +202,7 @@ class CallDialog(Dialog):
 
     def _lay_out(self) -> None:
         theme, tool = self._services.theme, self._tool
-        title = PlainLabel(tool.tool.name)
-        theme.dress(title, 3, QFont.Weight.DemiBold)
+        title = theme.heading(PlainLabel(tool.tool.name), 3)
         words = f"{tool.server.name} · {visible(tool.tool.description)}"
         described = ElidedLabel(words, look="faint")
         sides = (self.form, self.result_view)

@@ -1,7 +1,7 @@
 """The right side of Find servers: what a listed server would mean, and the form to add it."""
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QWidget
 
 from app.core.errors import ToolcribError
@@ -47,7 +47,7 @@ class DetailsPanel(QScrollArea):
         )
         self.reason = PlainLabel(wrap=True)
         self.command = PlainLabel(wrap=True)
-        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        theme.heading(self.title, 2)
         theme.dress_fixed(self.command)
         self.form = InputForm(theme)
         self.safe = PlainLabel(_SAFE, wrap=True)

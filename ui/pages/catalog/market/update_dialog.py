@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.context import AppContext
@@ -62,7 +61,7 @@ class UpdateDialog(Dialog):
         self._read: Offer | None = None  # the offer that was read
         self.title = PlainLabel(wrap=True)
         self.command = PlainLabel(wrap=True)
-        services.theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        services.theme.heading(self.title, 2)
         services.theme.dress_fixed(self.command)
         self.form = InputForm(services.theme)
         self.text = PlainLabel(wrap=True)
