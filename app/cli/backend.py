@@ -12,6 +12,7 @@ from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.core.text import plural
 from app.gateway.backend.client import request, start
+from app.gateway.backend.leftovers import other_builds
 from app.gateway.backend.overview import host_of
 from app.gateway.backend.rendezvous import OFF_FILE, STATUS, STOP, STOP_SERVER, Place, supported
 from app.gateway.sharing import CHOICES
@@ -55,8 +56,12 @@ def add(verbs: Verbs) -> None:
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
     """Print the state of the backend."""
-    status = request(Place(home_folder()), STATUS)
-    console.result(status, lambda: _status_text(status) if status else _RUNNING)
+    place = Place(home_folder())
+    status = request(place, STATUS)
+    earlier = [one for other in other_builds(place) if (one := request(other, STATUS))]
+    shown = {**(status or {}), "earlier": earlier} if earlier else status
+    lines = [_status_text(status) if status else _RUNNING, *map(_earlier_text, earlier)]
+    console.result(shown, lambda: "\n".join(lines))
     return 0
 
 
@@ -65,7 +70,8 @@ def run_stop(args: argparse.Namespace, _ctx: AppContext, console: Console) -> in
     place = Place(home_folder())
     if args.server:
         return _stop_server(place, args.server, console)
-    stopped = _end(place)
+    ended = [_end(one) for one in (place, *other_builds(place))]
+    stopped = any(ended)
     console.result({"stopped": stopped}, lambda: "It has ended." if stopped else _RUNNING)
     return 0
 
@@ -172,6 +178,13 @@ def _status_text(status: Json) -> str:
     if len(rows) > 1:
         lines.append(table(rows, right=frozenset({4, 5})))
     return "\n".join(lines)
+
+
+def _earlier_text(status: Json) -> str:
+    """State of a backend that was started before an update of Toolcrib."""
+    hosts = ", ".join(dict.fromkeys(map(host_of, status["sessions"])))
+    served = f" serves {hosts}. Start that anew to have the new build" if hosts else " runs"
+    return f"Process {status['pid']} of another build{served}, or: toolcrib backend stop"
 
 
 def _server_cells(server: Json) -> list[str]:

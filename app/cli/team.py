@@ -10,7 +10,7 @@ from urllib.parse import quote
 import apsw
 
 from app.cli.console import Console, number
-from app.cli.options import Verbs, add_group, add_verb
+from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_verb
 from app.cli.signing import add_browser_options, add_no_browser, given_client, page_opener
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -148,8 +148,8 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         console.note(_reviewed(shown, whole=True))
         effect = "Give {} to" if args.decision == APPROVED else "Keep {} from"
         question = f"{effect.format(plural(len(shown), 'tool'))} every member?"
-        if not args.yes and not console.confirm(question):
-            raise ToolcribError("Nothing was decided.", "Repeat with --yes.")
+        if not console.agrees(question, "Nothing was decided. Repeat with --yes.", yes=args.yes):
+            return NEEDS_CONSENT
         decide(ctx, db, shown, args.decision, args.reason)
         names = {one.name for one in shown}
         now = [one for one in team_tools(db) if one.name in names]
@@ -203,8 +203,9 @@ def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
             for row in rows:
                 console.note(f"  {row}")
         question = f"Send {' and '.join(kinds)} to {team.organisation} at each synchronisation?"
-        if kinds and not args.yes and not console.confirm(question):
-            raise ToolcribError("Nothing was switched on.", "Repeat with --yes.")
+        refused = "Nothing was switched on. Repeat with --yes."
+        if not console.agrees(question, refused, yes=args.yes or not kinds):
+            return NEEDS_CONSENT
         sending.choose(db, kinds)
         team = membership.current(db)
         now = ", ".join(team.sends) or "nothing"
@@ -259,8 +260,8 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             f"Leave {team.organisation}? Its servers, tools and profiles go from here, and the"
             " token ends for every machine that has it."
         )
-        if not args.yes and not console.confirm(question):
-            raise ToolcribError("The team was not left.", "Repeat with --yes.")
+        if not console.agrees(question, "The team was not left. Repeat with --yes.", yes=args.yes):
+            return NEEDS_CONSENT
         left = membership.leave(ctx, db)
     value: Json = {
         "organisation": team.organisation,

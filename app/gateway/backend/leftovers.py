@@ -29,6 +29,17 @@ def sweep(place: Place) -> None:
         os.rmdir(place.folder)
 
 
+def other_builds(place: Place) -> list[Place]:
+    """Places of other builds that have a socket: their backends may run since before an update."""
+    try:
+        names = os.listdir(place.folder)
+    except OSError:
+        return []
+    builds = sorted(name.partition(".")[0] for name in names if _is_ours(name))
+    others = dict.fromkeys(build for build in builds if build != place.build)
+    return [Place(place.home, build) for build in others if f"{build}.sock" in names]
+
+
 def _is_ours(name: str) -> bool:
     build, _, rest = name.partition(".")
     return len(build) == 16 and f".{rest.partition('.')[0]}" in _SUFFIXES

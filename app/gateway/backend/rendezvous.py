@@ -34,9 +34,10 @@ class Place:
 
     __slots__ = ("build", "descriptor", "folder", "home", "lock", "socket")
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, build: str = "") -> None:
+        """Paths of this build; of another one that runs by its `build`."""
         self.home = home
-        self.build = build_id()
+        self.build = build or build_id()
         self.folder = _run_folder(home)
         base = f"{self.folder}/{self.build}"
         self.socket, self.lock, self.descriptor = f"{base}.sock", f"{base}.lock", f"{base}.txt"

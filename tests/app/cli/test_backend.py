@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -59,6 +61,32 @@ def test_status_names_hosts_and_stop_lets_them_go_on(toolcrib, environ):
         assert json.loads(toolcrib("backend", "stop", "--json").stdout) == {"stopped": True}
         again = host.call("echo", {"text": "b"})
         assert again["content"][0]["text"] == "b"
+    finally:
+        host.close()
+
+
+def test_a_backend_from_before_an_update_is_shown_and_stopped(toolcrib, environ, tmp_path):
+    """Another build is the same code in another folder: the session goes on after the stop."""
+    earlier = tmp_path / "earlier"
+    for package in ("app", "store"):
+        shutil.copytree(ROOT / package, earlier / package)
+    (earlier / "resources").symlink_to(ROOT / "resources")
+    gateway = "from app.gateway.main import main; main()"
+    words = ("--profile", "default", "--server", "probe")
+    outer = {**environ, "PYTHONPATH": str(earlier)}
+    host = raw_host.RawHost([sys.executable, "-P", "-c", gateway, *words], outer)
+    try:
+        host.initialize()
+        host.call("echo", {"text": "a"})
+        shown = toolcrib("backend", "status").stdout
+        assert shown.startswith("No backend runs.")
+        assert "of another build serves raw-host. Start that anew to have the new build" in shown
+        (one,) = json.loads(toolcrib("backend", "status", "--json").stdout)["earlier"]
+        assert [session["host"] for session in one["sessions"]] == ["raw-host"]
+        process = psutil.Process(one["pid"])
+        assert json.loads(toolcrib("backend", "stop", "--json").stdout) == {"stopped": True}
+        process.wait(20)
+        assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
     finally:
         host.close()
 

@@ -94,6 +94,13 @@ def test_route_by_words(verb: Verb) -> None:
     assert found["tokens"] == sum(t["tokens"] for t in found["tools"] if t["in"])
 
 
+def test_an_unknown_option_ends_with_the_usage_of_its_verb(capsys: Any) -> None:
+    assert run(["hook", "install", "codex", "--yess"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("usage: toolcrib hook install ")
+    assert printed.endswith("toolcrib hook install: error: unrecognized arguments: --yess\n")
+
+
 @pytest.mark.encoder
 def test_route_says_why_no_tool_is_listed(verb: Verb, capsys: Any) -> None:
     assert verb("route", "asdkjh qwe")["tools"] == []

@@ -301,7 +301,7 @@ def test_an_editor_decides_from_the_own_machine(
     assert "notes/read  Your team holds it for review." in ed("team", "review").out
     assert SECOND in ed("team", "review", "notes/read").out
     asked = ed("team", "review", "notes/read", "--approve")
-    assert (asked.code, "Repeat with --yes." in asked.err) == (1, True)
+    assert (asked.code, "Repeat with --yes." in asked.err) == (4, True)
     done = ed("team", "review", "notes/read", "--approve", "--yes")
     assert done.out == "Decided for every member: 1 tool.\n"
     assert world.call() == "read done"
