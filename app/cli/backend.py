@@ -183,8 +183,10 @@ def _status_text(status: Json) -> str:
 def _earlier_text(status: Json) -> str:
     """State of a backend that was started before an update of Toolcrib."""
     hosts = ", ".join(dict.fromkeys(map(host_of, status["sessions"])))
-    served = f" serves {hosts}. Start that anew to have the new build" if hosts else " runs"
-    return f"Process {status['pid']} of another build{served}, or: toolcrib backend stop"
+    runs = (
+        f"serves {hosts}. Start that anew to have the new build, or end" if hosts else "runs. End"
+    )
+    return f"Process {status['pid']} of another build {runs} it: toolcrib backend stop"
 
 
 def _server_cells(server: Json) -> list[str]:

@@ -69,11 +69,20 @@ def build_id() -> str:
     app = os.path.dirname(os.path.dirname(os.path.dirname(here)))
     parts = [PROTOCOL, app, sys.executable, sys.version]
     for module in _MODULES:
-        try:
-            parts.append(str(os.stat(f"{app}/{module}").st_mtime_ns))
-        except OSError:  # inside a bundle's archive; its folder's own time is used instead
-            parts.append(str(os.stat(sys.executable).st_mtime_ns))
+        parts += _times_of_modules(f"{app}/{module}") or [str(os.stat(sys.executable).st_mtime_ns)]
     return _digest("\0".join(parts))
+
+
+def _times_of_modules(folder: str) -> list[str]:
+    """Names and times of a folder's modules; none inside a bundle's archive.
+
+    The folder's own time changes once Python keeps compiled modules in it.
+    """
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    except OSError:
+        return []
+    return [f"{name} {os.stat(f'{folder}/{name}').st_mtime_ns}" for name in names]
 
 
 def _run_folder(home: str) -> str:

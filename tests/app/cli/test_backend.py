@@ -65,6 +65,29 @@ def test_status_names_hosts_and_stop_lets_them_go_on(toolcrib, environ):
         host.close()
 
 
+def test_the_first_start_of_an_install_that_is_not_compiled_finds_its_backend(environ, tmp_path):
+    """`uv tool install` compiles nothing: the first run does, and stays the same build."""
+    fresh = tmp_path / "fresh"
+    for package in ("app", "store"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, fresh / package, ignore=ignored)
+    (fresh / "resources").symlink_to(ROOT / "resources")
+    line = (sys.executable, "-P", "-c", "from ui.main import main; main()", "backend")
+    outer = {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    outer["PYTHONPATH"] = str(fresh)
+
+    def printed(*words: str) -> str:
+        done = subprocess.run([*line, *words], env=outer, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    try:
+        assert "http://127.0.0.1:" in printed("http", "on")
+        assert "of another build" not in printed("status")
+    finally:
+        printed("stop")
+
+
 def test_a_backend_from_before_an_update_is_shown_and_stopped(toolcrib, environ, tmp_path):
     """Another build is the same code in another folder: the session goes on after the stop."""
     earlier = tmp_path / "earlier"
@@ -80,7 +103,9 @@ def test_a_backend_from_before_an_update_is_shown_and_stopped(toolcrib, environ,
         host.call("echo", {"text": "a"})
         shown = toolcrib("backend", "status").stdout
         assert shown.startswith("No backend runs.")
-        assert "of another build serves raw-host. Start that anew to have the new build" in shown
+        assert (
+            "of another build serves raw-host. Start that anew to have the new build, or" in shown
+        )
         (one,) = json.loads(toolcrib("backend", "status", "--json").stdout)["earlier"]
         assert [session["host"] for session in one["sessions"]] == ["raw-host"]
         process = psutil.Process(one["pid"])

@@ -1,6 +1,5 @@
 """What a hook adds to a prompt: real backends, real hook processes, a real encoder."""
 
-import compileall
 import itertools
 import json
 import os
@@ -24,7 +23,6 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
 from app.export.wrapping import GatewayCall
 from app.gateway.backend import suggesting
-from app.gateway.backend.rendezvous import _MODULES
 from app.gateway.hook import printed
 from app.gateway.rehearsal import rehearse_hook, rehearse_list
 from app.hooks.entries import COMMAND, entry
@@ -42,16 +40,6 @@ Hook = Callable[..., str]
 def probe(name: str) -> dict[str, Any]:
     fakes = ROOT / "tests" / "fakes" / "probe_upstream.py"
     return {"command": sys.executable, "args": [str(fakes)], "env": {"PROBE_NAME": name}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Every module is compiled: a folder that gets its __pycache__ now would be another build.
-
-    A host's line runs Python isolated, which keeps what it compiles whatever this process does.
-    """
-    for module in _MODULES:
-        compileall.compile_dir(ROOT / "app" / module, maxlevels=0, quiet=2)
 
 
 @pytest.fixture
