@@ -34,7 +34,8 @@ def opened(show, services, qtbot):  # noqa: F811
     page.moves.split.click()
     qtbot.waitUntil(lambda: page.findChild(SplitDialog) is not None, timeout=20_000)
     dialog = page.findChild(SplitDialog)
-    return page, dialog
+    yield page, dialog
+    dialog.close()
 
 
 def profiles(services) -> tuple[str, ...]:
