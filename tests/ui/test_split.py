@@ -35,7 +35,8 @@ def opened(show, services, qtbot):  # noqa: F811
     qtbot.waitUntil(lambda: page.findChild(SplitDialog) is not None, timeout=20_000)
     dialog = page.findChild(SplitDialog)
     yield page, dialog
-    dialog.close()
+    for left in page.findChildren(SplitDialog):  # one that was saved is gone
+        left.close()
 
 
 def profiles(services) -> tuple[str, ...]:
