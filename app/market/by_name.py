@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import apsw
 
@@ -33,20 +34,21 @@ def named(db: apsw.Connection, query: str, scores: Mapping[int, float]) -> Seque
     terms = _product(query)
     if not 0 < len(terms) <= _LONGEST:
         return ()
-    product = "".join(terms)
+    product, vendors = "".join(terms), set(accumulate(terms))
     rows = market.by_ids(db, market.ids_by_title(db, terms, _MOST))
     entries = {id_: entry_of(row) for id_, row in rows.items()}
     ids = [id_ for id_, one in entries.items() if terms in _names(one)]
     best = sorted(ids, key=lambda id_: (-scores.get(id_, 0.0), id_))[:_JUDGED]
 
-    def order(id_: int) -> tuple[bool, bool, bool, bool]:
+    def order(id_: int) -> tuple[bool, ...]:
         entry = entries[id_]
         publisher = _parts(entry)[0]
         vendor = publisher.replace("-", "")
         return (
             entry.status != ACTIVE or bool(doubts(entry)),
             not can_be_added(entry),
-            not vendor or not (vendor.startswith(product) or product.startswith(vendor)),
+            not (vendor.startswith(product) or vendor in vendors),
+            vendor.startswith(product) and vendor != product,  # anyone can add to a name
             publisher != _REFERENCE,
         )
 

@@ -243,3 +243,21 @@ def test_of_servers_of_one_name_the_usable_and_the_vendors_come_first(db: apsw.C
     assert hits[:2] == ["com.acme/mcp", "com.three/server-acme"]
     assert set(hits[2:4]) == {"com.one/acme-mcp", "com.two/acme"}
     assert MarketIndex(db, None).find("mcp server").hits  # words of no product: as before
+
+
+def test_a_piece_of_the_vendors_name_or_more_than_it_does_not_come_before_the_vendor(
+    db: apsw.Connection,
+) -> None:
+    source = team(db)
+    for publisher in (
+        "a",
+        "acm",
+        "acme-official",
+        "acme",
+    ):  # of equal scores, the first stored wins
+        package = {"registryType": "npm", "identifier": publisher, "version": "1.0.0"}
+        raw = {"name": f"io.github.{publisher}/acme", "packages": [package]}
+        with transaction(db):
+            market.save(db, source, [row_of(read_entry(raw))])
+    hits = [hit.server.name for hit in MarketIndex(db, None).find("acme").hits]
+    assert hits[:2] == ["io.github.acme/acme", "io.github.acme-official/acme"]
