@@ -415,9 +415,12 @@ def word_scores(db: apsw.Connection, words: Sequence[str], most: int) -> dict[in
 
 
 def ids_by_title(db: apsw.Connection, words: Sequence[str], most: int) -> list[int]:
-    """The servers that have all of these words in their titles or names."""
+    """The servers with all of these words in titles or names, the shortest of those first."""
     match = " AND ".join('"' + word.replace('"', '""') + '"' for word in words)
-    sql = "SELECT rowid FROM market_words WHERE market_words MATCH ? AND rowid > 0 LIMIT ?"
+    sql = (
+        "SELECT rowid FROM market_words WHERE market_words MATCH ? AND rowid > 0"
+        " ORDER BY rank LIMIT ?"
+    )
     return [row[0] for row in db.execute(sql, (f"name : ({match})", most))]
 
 

@@ -210,7 +210,7 @@ def file_plan(
     file = FilePlan(
         path=path,
         scope="user",
-        format="json" if path.suffix not in (".js", ".md") else "text",
+        format="json" if path.suffix == ".json" else "text",
         before=before,
         after=after,
         before_hash=hash_bytes(before),

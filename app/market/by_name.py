@@ -38,21 +38,23 @@ def named(db: apsw.Connection, query: str, scores: Mapping[int, float]) -> Seque
     rows = market.by_ids(db, market.ids_by_title(db, terms, _MOST))
     entries = {id_: entry_of(row) for id_, row in rows.items()}
     ids = [id_ for id_, one in entries.items() if terms in _names(one)]
-    best = sorted(ids, key=lambda id_: (-scores.get(id_, 0.0), id_))[:_JUDGED]
 
-    def order(id_: int) -> tuple[bool, ...]:
-        entry = entries[id_]
-        publisher = _parts(entry)[0]
+    def likeliest(id_: int) -> tuple[bool, bool, bool, float, int]:
+        publisher = _parts(entries[id_])[0]
         vendor = publisher.replace("-", "")
         return (
-            entry.status != ACTIVE or bool(doubts(entry)),
-            not can_be_added(entry),
             not (vendor.startswith(product) or vendor in vendors),
             vendor.startswith(product) and vendor != product,  # anyone can add to a name
             publisher != _REFERENCE,
+            -scores.get(id_, 0.0),
+            id_,
         )
 
-    return sorted(best, key=order)
+    def refused(id_: int) -> tuple[bool, bool]:
+        entry = entries[id_]
+        return entry.status != ACTIVE or bool(doubts(entry)), not can_be_added(entry)
+
+    return sorted(sorted(ids, key=likeliest)[:_JUDGED], key=refused)
 
 
 def _names(entry: Entry) -> tuple[tuple[str, ...], ...]:

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 import orjson
@@ -110,6 +111,7 @@ class Client:
         own = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "toolcrib"}
         self._http = httpx2.Client(
             headers={**own, **self.headers},
+            timeout=httpx2.Timeout(self.limits.read_seconds, connect=self.limits.connect_seconds),
             follow_redirects=False,
         )
 
@@ -188,6 +190,8 @@ class Client:
     def _check_address(self, url: str) -> None:
         self._check_time()
         parts = urlsplit(url)
+        if self.private and _has_proxy(parts.scheme, parts.hostname or ""):
+            return  # the proxy alone may know the host
         try:
             addresses = self.resolve(parts.hostname or "", parts.port or 443)
         except (OSError, UnicodeError) as error:
@@ -255,6 +259,12 @@ class Client:
             raise CancelledError("The sync was stopped.", "It goes on from here the next time.")
         if time.monotonic() - self._began > self.limits.seconds:
             raise SourceError(f"{self._host} took too long.", "It goes on from here the next time.")
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    """True if the environment names a proxy for requests to this host."""
+    proxies = getproxies()
+    return bool({scheme, "all"} & proxies.keys()) and not proxy_bypass(host)
 
 
 class CancelledError(SourceError):

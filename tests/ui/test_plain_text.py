@@ -125,8 +125,7 @@ def test_a_label_of_qt_is_made_only_for_markup_of_toolcribs_own():
     assert made == {
         "pages/catalog/tree.py",  # a link
         "pages/playground/explain_card.py",  # matched words, the rest escaped
-        "pages/review/checks_dialog.py",  # rules of Toolcrib, escaped
-        "windows/help.py",  # fixed words
+        "widgets/dialog.py",  # rules of Toolcrib, escaped, and fixed words
     }
 
 

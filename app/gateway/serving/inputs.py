@@ -150,7 +150,7 @@ class Inputs:
                 done(responses, refused[0] if refused else None)
 
         for key, item in wanted.items():
-            question = jsonrpc.request(str(item.get("method")), item.get("params") or {}, key)
+            question = jsonrpc.request(str(item.get("method", "")), item.get("params") or {}, key)
             self._host.request(b"", question, partial(one, key))
 
 

@@ -52,11 +52,15 @@ _BEHIND_TEXT = (
 _PARTS, _BEHIND = frozenset(_PARTS_TEXT.split()), frozenset(_BEHIND_TEXT.split())
 _MOST_BEFORE = 3  # words of a clause among which its verb is
 # what a Turkish word may have behind it, in any number; dots and dotless letters are one (plain)
-_SUFFIXES = re.compile(
-    r"(?:lar|ler|lari|leri|imiz|umuz|miz|muz|iniz|unuz|niz|nuz|[iu]m|[iu]n|n[iu]n|y?[iu]|s[iu]|n[iu]"
-    r"|y?[ae]|n[ae]|n?[dt][ae]n?|n?d[ae]ki|ki|l[iu]k?|s[iu]z|c[ae]|yl[ae]|l[ae]|m[ae]k?|m|n|[dt][iu]k?"
-    r"|[iu]yor|y?[ae]c[ae][kg]|[iuae]r|m[iu]s|[iu]l|[iu]p|y?[iu]nc[ae]|d[iu]r|[iu]|[ae])+"
-)
+_SUFFIXES_TEXT = """
+a acag acak aceg acek ar ca ce da daki dan de deki den di dik dir du duk dur e ecag ecak eceg ecek
+er i il im imiz in inca ince iniz ip ir iyor ki la lar lari le ler leri li lik lu luk m ma mak me
+mek mis miz mus muz n na nda ndaki ndan nde ndeki nden ne ni nin niz nta ntan nte nten nu nun nuz
+si siz su suz ta tan te ten ti tik tu tuk u ul um umuz un unca unce unuz up ur uyor ya yacag yacak
+yaceg yacek ye yecag yecak yeceg yecek yi yinca yince yla yle yu yunca yunce
+"""
+_SUFFIXES = frozenset(_SUFFIXES_TEXT.split())
+_LONGEST_SUFFIX = max(map(len, _SUFFIXES))
 _HARD = str.maketrans("gbdc", "kptc")  # the last letter of a Turkish word before a vowel
 _PARTICLES = re.compile(
     r"(?:들?(?:을|를|이|가|은|는|의|에|에서|로|으로|와|과|도|만|께|한테|에게|부터|까지|보다|랑|이랑|나|이나|별|용)?"
@@ -291,8 +295,11 @@ class _Words:
 
 def _turkish(word: str) -> Iterator[str]:
     """The beginnings of a Turkish word that only suffixes follow, the longest first."""
+    ends = {len(word)}  # places from which only suffixes follow
     for cut in range(len(word) - 1, 1, -1):
-        if _SUFFIXES.fullmatch(word, cut):
+        longest = min(len(word), cut + _LONGEST_SUFFIX)
+        if any(end in ends and word[cut:end] in _SUFFIXES for end in range(cut + 1, longest + 1)):
+            ends.add(cut)
             stem = word[:cut]
             yield stem
             yield stem[:-1] + stem[-1].translate(_HARD)

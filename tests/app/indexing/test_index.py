@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.catalog.catalog import load_catalog
 from app.core.context import AppContext
 from app.indexing.indexer import VIEW, Indexer
-from app.ranking.floor import own_chit_chat, scan_floor
+from app.ranking.floor import load_floor, own_chit_chat
 from app.ranking.router import Router
 from store import servers, tools, vectors
 from store.connection import transaction
@@ -73,15 +73,15 @@ def test_most_small_talk_gets_no_tool_after_the_first_scan_and_real_requests_do(
     assert any(shown(talk, floor=-1.0) for talk in refused)  # whoever wants no floor gets none
     assert shown("will it rain in Oslo")[0] == "get_weather"
     assert shown("file a bug about the crash")[0] == "create_issue"
-    before = scan_floor(db, encoder.key)
+    before = load_floor(db, encoder.key, encoder.dims).plain
     with transaction(db):
         more = [*new, NewTool("chat", {"name": "chat", "description": "Thanks and good bye."}, "c")]
         tools.save_list(db, id_, more, at=1.0)
     again = Indexer(ctx, db)
     again.texts()
     again.encoder()
-    assert scan_floor(db, encoder.key) > before
-    assert scan_floor(db, "another@encoder") == 0.0
+    assert load_floor(db, encoder.key, encoder.dims).plain > before
+    assert load_floor(db, "another@encoder", encoder.dims).plain == 0.0
     db.close()
 
 

@@ -261,3 +261,16 @@ def test_a_piece_of_the_vendors_name_or_more_than_it_does_not_come_before_the_ve
             market.save(db, source, [row_of(read_entry(raw))])
     hits = [hit.server.name for hit in MarketIndex(db, None).find("acme").hits]
     assert hits[:2] == ["io.github.acme/acme", "io.github.acme-official/acme"]
+
+
+def test_many_imitators_do_not_push_the_vendor_out(db: apsw.Connection) -> None:
+    source = team(db)
+    package = {"registryType": "npm", "version": "1.0.0"}
+    with transaction(db):
+        for n in range(260):
+            packages = [package | {"identifier": f"acme-{n}"}]
+            raw = {"name": f"io.github.u{n}/acme", "description": "acme " * 20}
+            market.save(db, source, [row_of(read_entry({**raw, "packages": packages}))])
+        raw = {"name": "com.acme/acme", "packages": [package | {"identifier": "acme"}]}
+        market.save(db, source, [row_of(read_entry(raw))])
+    assert MarketIndex(db, None).find("acme").hits[0].server.name == "com.acme/acme"

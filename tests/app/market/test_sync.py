@@ -304,6 +304,19 @@ def test_a_host_that_takes_no_connection_is_given_up(ctx: AppContext, db: apsw.C
         assert sources.named(db, "team").problem == caught.value.title
 
 
+def test_a_private_list_that_only_the_proxy_can_reach_is_read(
+    ctx: AppContext, db: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with fake_registry([entry(1)]) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        where = "http://registry.corp.invalid"
+        source = sources.add(ctx, db, where, name="team", private=True)
+        sync(ctx, db, source)
+    assert market.count(db)[0] == 1
+
+
 def test_a_look_up_that_the_system_does_not_end_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
