@@ -68,7 +68,10 @@ def all_entries(db: apsw.Connection) -> list[EntryRecord]:
         "SELECT host, scope, file, name, server_id, disabled FROM entries"
         " ORDER BY host, scope, file, name"
     )
-    return [EntryRecord(*(*row[:-1], bool(row[-1]))) for row in db.execute(sql)]
+    return [
+        EntryRecord(host, scope, file, name, server_id, bool(disabled))
+        for host, scope, file, name, server_id, disabled in db.execute(sql)
+    ]
 
 
 def place(

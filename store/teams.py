@@ -46,7 +46,11 @@ def current(db: apsw.Connection) -> TeamRecord | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM teams ORDER BY id LIMIT 1").fetchone()
     if row is None:
         return None
-    return TeamRecord(*(*row[:6], bool(row[6]), *row[7:10], tuple(json.loads(row[10]))))
+    id_, url, organisation, member, role, cursor, complete, synced, problem, joined, sends = row
+    return TeamRecord(
+        id_, url, organisation, member, role, cursor, bool(complete), synced, problem, joined,
+        tuple(json.loads(sends)),
+    )  # fmt: skip
 
 
 def join(

@@ -14,6 +14,7 @@ from app.ranking.text import LONGEST_QUERY, content_words, distinct, words
 
 _SHORTEST = 5  # letters of a word that is looked at,
 _LONG = 8  # and of one that may hold two slips
+_LONGEST = 40  # of one that may be a slip or made of two: trying all would take a second of 8,000
 _LEAST_PART = 3  # letters of each word that another is made of: changelog
 _WORD = re.compile(r"[^\W_]+")
 
@@ -77,9 +78,10 @@ def is_nonsense(text: str, *knowers: Callable[[str], bool]) -> bool:
     typed = [word for word in distinct(list(words(text[:LONGEST_QUERY]))) if word.isalpha()]
     if not typed or any(knows(word) for word in typed for knows in knowers):
         return False
-    return not any(knowers[0](other) for word in typed for other in _slips_of(word)) and not any(
+    short = [word for word in typed if len(word) <= _LONGEST]
+    return not any(knowers[0](other) for word in short for other in _slips_of(word)) and not any(
         knowers[0](word[:cut]) and knowers[0](word[cut:])
-        for word in typed
+        for word in short
         for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1)
     )
 

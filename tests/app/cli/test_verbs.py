@@ -94,13 +94,6 @@ def test_route_by_words(verb: Verb) -> None:
     assert found["tokens"] == sum(t["tokens"] for t in found["tools"] if t["in"])
 
 
-def test_an_unknown_option_ends_with_the_usage_of_its_verb(capsys: Any) -> None:
-    assert run(["hook", "install", "codex", "--yess"]) == 2
-    printed = capsys.readouterr().err
-    assert printed.startswith("usage: toolcrib hook install ")
-    assert printed.endswith("toolcrib hook install: error: unrecognized arguments: --yess\n")
-
-
 @pytest.mark.encoder
 def test_route_says_why_no_tool_is_listed(verb: Verb, capsys: Any) -> None:
     assert verb("route", "asdkjh qwe")["tools"] == []
@@ -380,12 +373,6 @@ def test_an_export_prints_an_install_link_instead_of_writing(
     assert "from an install link: toolcrib export cursor --mode through --link" in shown.err
 
 
-@pytest.mark.parametrize("argv", [["nonsense"], [], ["export"], ["route"]])
-def test_wrong_usage_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(argv) == 2
-    assert "usage:" in capsys.readouterr().err
-
-
 def test_a_project_is_a_folder_and_is_remembered_by_its_whole_path(
     verb: Verb,
     tmp_path: Path,
@@ -504,14 +491,6 @@ def test_tools_are_listed_by_their_tokens_and_a_change_says_how_many_are_left(
 def test_an_empty_query_is_refused(verb: Verb, query: str, capsys: Any) -> None:
     assert run(["route", query]) == 1
     assert "The query is empty." in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("group", ["profile", "team", "server", "backend", "labels"])
-def test_a_verb_without_its_part_lists_them(group: str, capsys: Any) -> None:
-    assert run([group]) == 2
-    told = capsys.readouterr().err
-    assert f"toolcrib {group}: the following arguments are required: " in told
-    assert "options:" in told and len(told.splitlines()) > 10
 
 
 def test_hosts_names_the_way_that_each_has_now_and_a_broken_file_is_named(

@@ -12,6 +12,7 @@ from app.ranking.dense import REQUEST, MatrixRetriever
 from app.ranking.floor import LEAST_REQUESTS, load_floor, set_scan_floor
 from app.ranking.learning.cases import make_case
 from app.ranking.query.language import is_english
+from app.ranking.query.spelling import is_nonsense
 from app.ranking.router import Router
 from store import queries, requests, tools
 from store.connection import transaction
@@ -147,3 +148,14 @@ def test_nonsense_is_answered_with_nothing_where_no_floor_is_set_either(tmp_path
         assert (silence == NOTHING_FITS) is refused
     assert not Router.from_store(db, catalog, None, None).route("asdkjh qwe").shown
     db.close()
+
+
+def test_slips_of_a_word_of_thousands_of_letters_are_not_tried() -> None:
+    looked_up: list[str] = []
+
+    def knows(word: str) -> bool:
+        looked_up.append(word)
+        return False
+
+    assert is_nonsense("q" * 8_000, knows)
+    assert len(looked_up) == 1
