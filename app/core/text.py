@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Printable by Python's tables and yet drawn as nothing: Unicode's Default_Ignorable_Code_Point
 # without the format characters, which are not printable, and the braille blank.
@@ -29,6 +30,13 @@ def _is_drawn(char: str, before: str) -> bool:
     if char == _EMOJI_STYLE:
         return bool(before) and unicodedata.category(before) == "So"
     return char.isprintable() and not _BLANKS.match(char)
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """a, b, c -> "a, b and c"; of more than `most` names the first ones and how many more."""
+    shown = list(names) if len(names) <= most else list(names[: most - 1])
+    last = shown.pop() if len(shown) == len(names) else f"{len(names) - len(shown):,} more"
+    return f"{', '.join(shown)} and {last}" if shown else last
 
 
 def plural(number: int, word: str) -> str:

@@ -11,16 +11,18 @@ from app.export import native
 from app.export.history import ChangedPlaces, touched
 from app.export.http.checks import check_file, file_notes
 from app.export.matching import (
-    RETURNS,
-    STAYS,
+    Kept,
     Match,
     find_matches,
     find_server,
     holds_secrets,
+    kept_sentences,
     own_tool_list,
     passed_on,
     raw_at,
+    why_beside,
     why_not_movable,
+    with_problem,
 )
 from app.export.model_tools import host_rows
 from app.export.targets import REVERT, RULES, SERVERS, Target
@@ -44,6 +46,7 @@ class FileChange:
     edits: tuple[Edit, ...] = ()
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
     touched: ChangedPlaces = field(default_factory=ChangedPlaces)
     secrets: tuple[tuple[str, Secrets], ...] = ()
     server_ids: tuple[int, ...] = ()
@@ -57,6 +60,7 @@ class _Work:
         self.edits: list[Edit] = []
         self.changes: list[str] = []
         self.warnings: list[str] = []
+        self.kept: list[Kept] = []
         self.items: dict[Path, list[str]] = {}
         self.secrets: list[tuple[str, Secrets]] = []
         self.entered = False  # the one entry is written
@@ -75,7 +79,7 @@ def change_file(
         reading = base_reading(target, base)
         if mode != AS_IS:
             work.warnings += reading.notes
-        matches = list(find_matches(reading, tree, catalog, work.warnings))
+        matches = list(find_matches(reading, tree, catalog, work.kept))
         style = style_of(reading)
         if mode == PRUNED:
             wrapped, whole = _parted(matches, catalog)
@@ -96,6 +100,7 @@ def change_file(
         tuple(work.edits),
         tuple(work.changes),
         tuple(work.warnings),
+        tuple(work.kept),
         touched(tree, work.edits, work.items),
         tuple(work.secrets),
         tuple(dict.fromkeys(match.server.id for match in matches)),
@@ -110,13 +115,8 @@ def _tell_returning(work: _Work, target: Target, reading: HostReading, mode: str
     present = {one.name for one in base_reading(target, target.current).entries}
     gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
     back = [one.name for one in reading.entries if one.at not in gone and one.name not in present]
+    work.kept = [replace(one, returning=one.name in back) for one in work.kept]
     for name in back:
-        work.warnings = [
-            text.replace(STAYS, RETURNS)
-            if text.startswith(f"{name} ") or f" {name} " in text
-            else text
-            for text in work.warnings
-        ]
         mentioned = any(change.startswith(f"{name}: ") for change in work.changes)
         if mode != AS_IS and not mentioned:
             work.changes.append(f"{name}: back in the file")
@@ -200,7 +200,7 @@ def _again(work: _Work, match: Match, style: EntryStyle, call: GatewayCall) -> N
         )
         work.changes.append(f"{match.entry.name}: runs through toolcrib-gateway")
     elif match.entry.problem:
-        work.warnings.append(f"{match.entry.name}: {match.entry.problem} It stays as it is.")
+        work.kept.append(with_problem(match.entry))
 
 
 def _through(
@@ -221,7 +221,7 @@ def _through(
                 "Rename it in the file and try again.",
             )
         if not call.behind:
-            reasons = " ".join(work.warnings)
+            reasons = " ".join([*kept_sentences(work.kept), *work.warnings])
             raise ToolcribError(
                 f"No server would be behind the entry, so nothing is written. {reasons}".strip(),
                 "Read the servers and trust them first (toolcrib scan, toolcrib trust NAME), or add"
@@ -291,7 +291,7 @@ def goes_behind(
             reading, tree = base_reading(target, base), _tree(target, base)
             names |= dict.fromkeys(_named_before(reading, catalog))
             for match in find_matches(reading, tree, catalog, []):
-                if not _why_beside(match, target.host, call):
+                if why_beside(match, target.host, by_url=call.address is not None) is None:
                     names[match.server.name] = None
     return tuple(names)
 
@@ -309,30 +309,17 @@ def _named_before(reading: HostReading, catalog: Catalog) -> list[str]:
 
 
 def _goes_through(work: _Work, match: Match, host: HostFacts, call: GatewayCall) -> bool:
-    reason = _why_beside(match, host, call)
-    if reason:
-        work.warnings.append(reason)
-    return not reason
-
-
-def _why_beside(match: Match, host: HostFacts, call: GatewayCall) -> str:
-    """Sentence on why an entry stays beside the one for all servers; "" if it goes behind it."""
-    entry = match.entry
-    if call.address is not None and (names := passed_on(match, host)):
-        spelled = next(iter(names.values()))
-        reason = f"takes {spelled} from its host's variables, which a URL does not pass on"
-        return f"{entry.name} {reason}; {STAYS}"
-    if entry.launch is None:
-        return "" if entry.pruned else f"{entry.name}: {entry.problem} It stays as it is."
-    reason = why_not_movable(match, entry.launch)
-    return f"{entry.name} {reason}; {STAYS}" if reason else ""
+    beside = why_beside(match, host, by_url=call.address is not None)
+    if beside is not None:
+        work.kept.append(beside)
+    return beside is None
 
 
 def _movable(work: _Work, match: Match, launch: LaunchSpec) -> bool:
-    reason = why_not_movable(match, launch)
-    if reason:
-        work.warnings.append(f"{match.entry.name} {reason}; {STAYS}")
-    return not reason
+    beside = why_not_movable(match, launch)
+    if beside is not None:
+        work.kept.append(beside)
+    return beside is None
 
 
 def _keep_secrets(work: _Work, match: Match, launch: LaunchSpec) -> None:

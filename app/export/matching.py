@@ -1,10 +1,11 @@
 """The catalogue's server for each entry of a host's file, and the tools that the entry allows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.catalog.catalog import Catalog
+from app.core.text import listed
 from app.hosts.documents.edits import Path
 from app.hosts.facts import HostFacts
 from app.hosts.interpolation import only_host_fills, variables
@@ -18,8 +19,34 @@ from store.typed import JsonMapping
 # With one of these a remote entry gets its credentials from the host at run time.
 _SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
 
-STAYS = "it stays as it is."  # of an entry that an export leaves alone,
-RETURNS = "it comes back as it was before Toolcrib."  # and of one that the present file lacks
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry that an export leaves alone; the reason as it reads after one name and several."""
+
+    name: str
+    one: str
+    several: str
+    returning: bool = False  # the present file lacks it
+
+    def ending(self, several: bool) -> str:
+        """The sentence after its names."""
+        fates = _RETURN if self.returning else _STAY
+        return f"{self.several if several else self.one} {fates[several]}"
+
+
+_STAY = ("stays as it is.", "stay as they are.")
+_RETURN = ("comes back as it was before Toolcrib.", "come back as they were before Toolcrib.")
+
+
+def kept_sentences(kept: Iterable[Kept]) -> Iterator[str]:
+    """One sentence for each reason, with the names of all the entries that have it."""
+    groups: dict[str, list[Kept]] = {}
+    for one in dict.fromkeys(kept):
+        groups.setdefault(one.ending(False), []).append(one)
+    for group in groups.values():
+        names = tuple(dict.fromkeys(one.name for one in group))
+        yield listed(names) + group[0].ending(len(names) > 1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,20 +59,20 @@ class Match:
 
 
 def find_matches(
-    reading: HostReading, tree: object, catalog: Catalog, warnings: list[str]
+    reading: HostReading, tree: object, catalog: Catalog, kept: list[Kept]
 ) -> Iterator[Match]:
-    """Entries whose server is known, trusted and read; `warnings` says why others stay."""
+    """Entries whose server is known, trusted and read; `kept` gets the others."""
     for entry in reading.entries:
         if entry.disabled or entry.scope.startswith("local:"):
             continue
         server = find_server(catalog, reading, entry)
         if server is None:
             where = "catalog" if catalog.settings.servers is None else "profile"
-            warnings.append(f"{entry.name} is not in the {where}; {STAYS}")
+            kept.append(_kept(entry.name, "is", "are", f"not in the {where}"))
         elif not server.trusted:
-            warnings.append(f"{entry.name} is not trusted yet; {STAYS}")
+            kept.append(_kept(entry.name, "is", "are", "not trusted yet"))
         elif server.status != READ and not catalog.of_server(server.id):
-            warnings.append(f"The tools of {entry.name} were not read; {STAYS}")
+            kept.append(_kept(entry.name, "was", "were", "not read"))
         else:
             yield Match(entry, raw_at(tree, entry.at), server)
 
@@ -84,13 +111,34 @@ def passed_on(match: Match, host: HostFacts) -> dict[str, str]:
     return variables(match.entry.launch)
 
 
-def why_not_movable(match: Match, launch: LaunchSpec) -> str:
-    """Reason that the gateway cannot start this entry, "" when it can."""
+def _kept(name: str, one: str, several: str, rest: str) -> Kept:
+    return Kept(name, f" {one} {rest}; it", f" {several} {rest}; they")
+
+
+def why_beside(match: Match, host: HostFacts, *, by_url: bool) -> Kept | None:
+    """The entry with the reason why it cannot go behind the one for all servers."""
+    entry, name = match.entry, match.entry.name
+    if by_url and (passed := passed_on(match, host)):
+        rest = f"{next(iter(passed.values()))} from the host, which a URL does not pass on"
+        return _kept(name, "takes", "take", rest)
+    if entry.launch is not None:
+        return why_not_movable(match, entry.launch)
+    return None if entry.pruned else with_problem(entry)
+
+
+def with_problem(entry: FoundEntry) -> Kept:
+    """The entry with the problem that its file has there."""
+    return Kept(entry.name, f": {entry.problem} It", f": {entry.problem} They")
+
+
+def why_not_movable(match: Match, launch: LaunchSpec) -> Kept | None:
+    """The entry with the reason why the gateway cannot start it."""
+    name = match.entry.name
     if references := only_host_fills(launch):
-        return f"uses {references[0]}, which only the host fills in"
+        return _kept(name, "uses", "use", f"{references[0]}, which only the host fills in")
     if any(match.raw.get(key) for key in _SIGN_IN_KEYS):
-        return "signs in through the host"
-    return ""
+        return _kept(name, "signs", "sign", "in through the host")
+    return None
 
 
 def own_tool_list(match: Match, host: HostFacts) -> bool:

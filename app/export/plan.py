@@ -14,6 +14,7 @@ from app.export.http.checks import host_notes, why_no_url
 from app.export.http.of_team import by_reference
 from app.export.limits import limit_warnings
 from app.export.links import install_link
+from app.export.matching import kept_sentences
 from app.export.model_tools import host_rows
 from app.export.snippet import snippet
 from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
@@ -367,7 +368,8 @@ def _described(
     changes: Sequence[FileChange],
     sent: Sequence[CatalogTool],
 ) -> Plan:
-    warnings = [warning for change in changes for warning in change.warnings]
+    warnings = list(kept_sentences(one for change in changes for one in change.kept))
+    warnings += [warning for change in changes for warning in change.warnings]
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
     ]

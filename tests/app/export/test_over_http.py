@@ -390,7 +390,7 @@ def test_a_server_that_needs_its_hosts_variables_stays(world, endpoint):
     file = world.write(".cursor/mcp.json", tree)
     world.learn()
     made = world.plan("cursor", "through", endpoint=endpoint)
-    assert any(w.startswith("far takes ${env:KEY} from its host's") for w in made.warnings)
+    assert any(w.startswith("far takes ${env:KEY} from the host,") for w in made.warnings)
     apply(made, world.ctx, world.db)
     assert set(json.loads(file.read_text())["mcpServers"]) == {"far", "toolcrib"}
 

@@ -152,6 +152,29 @@ def test_servers_that_are_not_known_or_not_trusted_stay_as_they_are(world):
     assert "late is not in the catalog" in text and "web is not trusted" in text
 
 
+def test_entries_that_stay_for_the_same_reason_are_one_sentence(world):
+    world.write(".cursor/mcp.json", CURSOR)
+    world.learn()
+    late = {f"late{number}": {"command": "late"} for number in range(3)}
+    world.write(".cursor/mcp.json", {"mcpServers": {**CURSOR["mcpServers"], **late}})
+    made = world.plan("cursor", "through")
+    assert [text for text in made.warnings if "late" in text] == [
+        "late0, late1 and late2 are not in the catalog; they stay as they are."
+    ]
+    world.write(".cursor/mcp.json", {"mcpServers": late})
+    refused = world.plan("cursor", "pruned")
+    assert "late0, late1 and late2 are not in the catalog; they stay as they are." in (
+        refused.warnings
+    )
+
+
+def test_of_many_entries_that_stay_the_first_are_named(world):
+    late = {f"late{number:02}": {"command": "late"} for number in range(25)}
+    world.write(".cursor/mcp.json", {"mcpServers": {**CURSOR["mcpServers"], **late}})
+    (stays,) = [text for text in world.plan("cursor", "pruned").warnings if "late" in text]
+    assert stays.endswith("late04 and 20 more are not in the catalog; they stay as they are.")
+
+
 @pytest.mark.parametrize(
     ("path", "host_id", "entry", "passed"),
     [
