@@ -21,7 +21,7 @@ from ui.pages.catalog.tree_model import CatalogTree
 from ui.pages.hosts.host_list import HostListModel
 from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BADGE, BAR, FAINT
-from ui.widgets.row_table import RowTable
+from ui.widgets.row_table import RowTable, TickTable
 from ui.widgets.rows import as_rows
 from ui.windows.palette import _Entries
 
@@ -109,7 +109,7 @@ def main() -> None:
     theme = Theme(app, Path(sys.argv[1]), "light")
     for module in pkgutil.walk_packages(ui.__path__, "ui."):
         importlib.import_module(module.name)
-    kinds = [one for one in every(QAbstractItemModel) if one is not RowTable]
+    kinds = [one for one in every(QAbstractItemModel) if one not in (RowTable, TickTable)]
     for kind in (*kinds, *every(QStyledItemDelegate)):
         if not issubclass(kind, Guarded):
             print(f"{kind.__name__} is not guarded", flush=True)

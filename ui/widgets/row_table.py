@@ -12,6 +12,7 @@ R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _ROLE = Qt.ItemDataRole
+_PLAIN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
 class RowTable(Guarded, QAbstractTableModel, Generic[R]):
@@ -79,3 +80,41 @@ class RowTable(Guarded, QAbstractTableModel, Generic[R]):
     def row_data(self, _row: R, _role: int) -> object:
         """Content that all cells of a row have in common in a role, such as FAINT."""
         return None
+
+
+class TickTable(RowTable[R]):
+    """Rows with a check box in the first column; subclasses keep the ticks."""
+
+    locked = False  # True: ticks are shown and cannot be changed
+
+    def is_ticked(self, number: int) -> bool | None:
+        """True if the row of that number is ticked, None where it has no box."""
+        raise NotImplementedError
+
+    def tick(self, number: int, on: bool) -> None:
+        """Keep the tick of the row of that number."""
+        raise NotImplementedError
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Boxes can be ticked unless the table is locked."""
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        has_box = not index.column() and self.is_ticked(index.row()) is not None
+        return _PLAIN | Qt.ItemFlag.ItemIsUserCheckable if has_box and not self.locked else _PLAIN
+
+    def data(self, index: Index, role: int = _ROLE.DisplayRole) -> object:
+        """The box, or what the column says."""
+        if role != _ROLE.CheckStateRole:
+            return super().data(index, role)
+        ticked = self.is_ticked(index.row()) if index.isValid() and not index.column() else None
+        if ticked is None:
+            return None
+        return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+
+    def setData(self, index: Index, value: object, role: int = _ROLE.EditRole) -> bool:
+        """Tick or untick."""
+        if role != _ROLE.CheckStateRole or not self.flags(index) & Qt.ItemFlag.ItemIsUserCheckable:
+            return False
+        self.tick(index.row(), Qt.CheckState(value) == Qt.CheckState.Checked)
+        self.rows_changed(index.row(), index.row())
+        return True

@@ -21,15 +21,13 @@ from ui.widgets.columns import Column
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.row_table import Index, RowTable
+from ui.widgets.row_table import TickTable
 from ui.widgets.rows import ModestTable, as_rows
 
 TITLE, FREES = "What could go", "Frees ≈"
-_TICKED = Qt.CheckState.Checked
-_TICK = Qt.ItemDataRole.CheckStateRole
 
 
-class MoveTable(RowTable[Move]):
+class MoveTable(TickTable[Move]):
     """One row a move; the first column is ticked by the user."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -61,34 +59,18 @@ class MoveTable(RowTable[Move]):
         both = zip(self._rows, self._ticked, strict=True)
         return [tool for move, ticked in both if ticked for tool in move.tools]
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Rows can be ticked."""
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags | Qt.ItemFlag.ItemIsUserCheckable if self._is_title(index) else flags
+    def is_ticked(self, number: int) -> bool:
+        """True if the move is to be made."""
+        return self._ticked[number]
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Text, tick and evidence."""
-        if role == _TICK and index.isValid() and self._is_title(index):
-            return _TICKED if self._ticked[index.row()] else Qt.CheckState.Unchecked
-        return super().data(index, role)
+    def tick(self, number: int, on: bool) -> None:
+        """Have a move made, or not."""
+        self._ticked[number] = on
 
     def row_data(self, row: Move, role: int) -> object:
         """Evidence for the move, and its tools, as a tooltip."""
         is_tip = role == Qt.ItemDataRole.ToolTipRole
         return f"{row.evidence} {_named(row)}" if is_tip else None
-
-    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick or untick a move."""
-        if role != _TICK or not self._is_title(index):
-            return False
-        self._ticked[index.row()] = Qt.CheckState(value) == _TICKED
-        self.dataChanged.emit(index, index, [role])
-        return True
-
-    def _is_title(self, index: Index) -> bool:
-        return index.column() == self.place(TITLE)
 
 
 def _named(move: Move) -> str:

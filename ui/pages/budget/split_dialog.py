@@ -19,13 +19,11 @@ from ui.widgets.diff_view import DiffView
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
 from ui.widgets.roles import FAINT
-from ui.widgets.row_table import Index, RowTable
+from ui.widgets.row_table import RowTable, TickTable
 from ui.widgets.rows import as_rows
 
 PROFILE, TOOLS, TOKENS, WITHOUT = "Profile", "Tools", "Tokens ≈", "Without"
 WHO, GETS, KEEPS = "Host or project", "Gets", "Calls kept"
-_TICK = Qt.ItemDataRole.CheckStateRole
-_TICKED = Qt.CheckState.Checked
 
 
 class SplitTable(RowTable[NewProfile]):
@@ -51,7 +49,7 @@ class SplitTable(RowTable[NewProfile]):
         return f"{', '.join(row.servers)}. {row.loss}"
 
 
-class AssignmentTable(RowTable[Assignment]):
+class AssignmentTable(TickTable[Assignment]):
     """One row a host or project; ticked ones get their profile, none is at first."""
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -75,38 +73,21 @@ class AssignmentTable(RowTable[Assignment]):
         """The owners that are ticked."""
         return [one.owner for one in self._rows if one.owner in self._ticked]
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Rows that are possible can be ticked."""
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        tickable = index.column() == self.place(WHO) and not self._rows[index.row()].refusal
-        return flags | Qt.ItemFlag.ItemIsUserCheckable if tickable else flags
+    def is_ticked(self, number: int) -> bool | None:
+        """True if it gets its profile; None where that is not possible."""
+        row = self._rows[number]
+        return None if row.refusal else row.owner in self._ticked
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Text and tick."""
-        if role == _TICK and self.flags(index) & Qt.ItemFlag.ItemIsUserCheckable:
-            ticked = self._rows[index.row()].owner in self._ticked
-            return _TICKED if ticked else Qt.CheckState.Unchecked
-        return super().data(index, role)
+    def tick(self, number: int, on: bool) -> None:
+        """Give it its profile, or not."""
+        owner = {self._rows[number].owner}
+        self._ticked = self._ticked | owner if on else self._ticked - owner
 
     def row_data(self, row: Assignment, role: int) -> object:
         """Faint with the reason where it cannot get one."""
         if role == FAINT:
             return bool(row.refusal)
         return row.refusal or None if role == Qt.ItemDataRole.ToolTipRole else None
-
-    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick or untick."""
-        if role != _TICK or not self.flags(index) & Qt.ItemFlag.ItemIsUserCheckable:
-            return False
-        owner = self._rows[index.row()].owner
-        if Qt.CheckState(value) == _TICKED:
-            self._ticked.add(owner)
-        else:
-            self._ticked.discard(owner)
-        self.dataChanged.emit(index, index, [role])
-        return True
 
 
 def _keeps(one: Assignment) -> str:

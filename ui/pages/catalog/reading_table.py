@@ -13,7 +13,7 @@ from ui.shell.badges import badge
 from ui.widgets.columns import Column, MakeDelegate, Roles
 from ui.widgets.delegates import BadgeDelegate
 from ui.widgets.roles import BADGE, FAINT, BadgeText
-from ui.widgets.row_table import Index, RowTable
+from ui.widgets.row_table import TickTable
 
 SERVER, FOUND_IN, STARTS = "Server", "Found in", "Starts"
 STATUS, TOOLS, TOKENS = "Status", "Tools", "Tokens ≈"
@@ -58,7 +58,7 @@ class ReadingRow:
         return badge("ticked" if self.ticked else "not ticked")
 
 
-class ReadingTable(RowTable[ReadingRow]):
+class ReadingTable(TickTable[ReadingRow]):
     """Servers with a tick each while nothing runs.
 
     Signals: ticked() when a tick changed.
@@ -69,7 +69,6 @@ class ReadingTable(RowTable[ReadingRow]):
     def __init__(self, host_names: Mapping[str, str], parent: QObject | None = None) -> None:
         super().__init__(self._make_columns(), parent)
         self._names = host_names
-        self._locked = False
         self._now = 0.0
 
     @property
@@ -79,7 +78,7 @@ class ReadingTable(RowTable[ReadingRow]):
 
     def show(self, candidates: tuple[Candidate, ...], only: frozenset[int] | None = None) -> None:
         """Show servers; `only` are the ones ticked, where it is not None."""
-        self._locked = False
+        self.locked = False
         self.replace_rows(
             [
                 ReadingRow(
@@ -91,7 +90,7 @@ class ReadingTable(RowTable[ReadingRow]):
 
     def begin(self) -> None:
         """The ticked servers wait to be read; nothing can be ticked until unlock()."""
-        self._locked = True
+        self.locked = True
         self._rows = [
             replace(r, status=records.WAITING, problem="", tools=None)
             if r.ticked
@@ -110,7 +109,7 @@ class ReadingTable(RowTable[ReadingRow]):
 
     def unlock(self) -> None:
         """Let servers be ticked again."""
-        self._locked = False
+        self.locked = False
         self.rows_changed()
 
     def set_status(
@@ -143,42 +142,23 @@ class ReadingTable(RowTable[ReadingRow]):
             if row.status == records.READING:
                 self.rows_changed(number, number)
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Servers that can be started have a check box."""
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if self._can_tick(index):
-            flags |= Qt.ItemFlag.ItemIsUserCheckable
-        return flags
+    def is_ticked(self, number: int) -> bool | None:
+        """True if the server is to be read; None where it cannot be started."""
+        row = self._rows[number]
+        return row.ticked if row.candidate.command else None
+
+    def tick(self, number: int, on: bool) -> None:
+        """Have a server read, or not."""
+        self._rows[number] = replace(self._rows[number], ticked=on)
+        self.ticked.emit()
 
     def row_data(self, row: ReadingRow, role: int) -> object:
         """Rows that are not read are faint."""
         return not row.ticked and not row.status if role == FAINT else None
 
-    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick or untick."""
-        if role != Qt.ItemDataRole.CheckStateRole or not self._can_tick(index):
-            return False
-        on = Qt.CheckState(value) == Qt.CheckState.Checked
-        self._rows[index.row()] = replace(self._rows[index.row()], ticked=on)
-        self.rows_changed(index.row(), index.row())
-        self.ticked.emit()
-        return True
-
-    def _can_tick(self, index: Index) -> bool:
-        if not index.isValid() or index.column() != self.place(SERVER) or self._locked:
-            return False
-        return bool(self._rows[index.row()].candidate.command)
-
     def _make_columns(self) -> tuple[Column[ReadingRow], ...]:
         return (
-            _column(
-                SERVER,
-                lambda row: row.candidate.name,
-                width=180,
-                roles={_ROLE.CheckStateRole: _tick},
-            ),
+            _column(SERVER, lambda row: row.candidate.name, width=180),
             _column(FOUND_IN, self._hosts, width=190),
             _column(STARTS, _starts),
             _column(
@@ -225,12 +205,6 @@ def _starts(row: ReadingRow) -> str:
     """Command or problem of a row, cut for a cell; the pane below the table has the whole of it."""
     text = row.candidate.command or visible(row.candidate.problem)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({count(len(text))} characters)"
-
-
-def _tick(row: ReadingRow) -> Qt.CheckState | None:
-    if not row.candidate.command:
-        return None
-    return Qt.CheckState.Checked if row.ticked else Qt.CheckState.Unchecked
 
 
 def _number(value: int | None) -> str:
