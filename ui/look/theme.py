@@ -218,6 +218,14 @@ class Theme(QObject):
         return folder
 
 
+def set_look(widget: QWidget, look: str, on: bool) -> None:
+    """Give a widget one of the stylesheet's looks, as primary or wrong, or take it away."""
+    if bool(widget.property(look)) != on:
+        widget.setProperty(look, on)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
 def _keep(file: Path, data: bytes) -> None:
     """The picture, written where it is not there as it should be."""
     with suppress(OSError):  # on a full disk a box has no tick, and the window opens all the same

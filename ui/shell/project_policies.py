@@ -112,9 +112,7 @@ class PoliciesDialog(Dialog):
         self.diff.after.setAccessibleName("Text now")
         self.trust = push_button("Trust", lambda: self._decide(yes=True), look="primary")
         self.later = push_button("Not now", lambda: self._decide(yes=False))
-        self.empty = EmptyState(
-            theme, icon="shield-alert-outline", text=_NONE, hint=_NONE_HINT, buttons=()
-        )
+        self.empty = EmptyState(theme, icon="shield-alert-outline", text=_NONE, hint=_NONE_HINT)
         self._lay_out()
         self.list.currentRowChanged.connect(self._open)
         services.live.loaded.connect(self.refresh)

@@ -34,7 +34,7 @@ _LONGEST = 600  # characters of a description
 class SummaryDialog(FormDialog):
     """Stays open until what was typed can be used.
 
-    Signals: given(text) then; reset_wanted() for Toolcrib's own summary.
+    Signals: submitted(text) then; reset_wanted() for Toolcrib's own summary.
     """
 
     submitted = Signal(str)

@@ -1,5 +1,7 @@
 """A label that never makes its window wider: what does not fit ends in an ellipsis."""
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -53,6 +55,14 @@ class Choice(QComboBox):
 
     Qt measures the list from the box, and one with the focus has another border.
     """
+
+    def __init__(
+        self, parent: QWidget | None = None, *, rows: Iterable[tuple[str, object]] = ()
+    ) -> None:
+        """Make one; each row has its words and its value."""
+        super().__init__(parent)
+        for words, value in rows:
+            self.addItem(words, value)
 
     def showPopup(self) -> None:
         """Give the list the height of its rows before Qt measures it."""

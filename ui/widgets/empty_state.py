@@ -1,18 +1,23 @@
 """View of an empty page: an icon, a sentence, the next step."""
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ui.look.theme import MARGIN, Theme
 from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
 from ui.widgets.label import PlainLabel
+from ui.widgets.push_button import push_button
+
+Button = tuple[str, Callable[[], object]]  # its words, and what it does
 
 
 class EmptyState(QWidget):
     """Centred in its page; the first button is the primary one."""
 
     def __init__(
-        self, theme: Theme, *, icon: str, text: str, hint: str, buttons: tuple[str, ...] = ()
+        self, theme: Theme, *, icon: str, text: str, hint: str, buttons: Sequence[Button] = ()
     ) -> None:
         super().__init__()
         sign = PlainLabel()
@@ -23,9 +28,12 @@ class EmptyState(QWidget):
         theme.heading(self.text, 3)
         self.hint = PlainLabel(hint, wrap=True, look="faint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.buttons = [QPushButton(text) for text in buttons]
-        for number, button in enumerate(self.buttons):
-            button.setProperty("primary", number == 0)
+        self.buttons = [
+            push_button(words, lambda _checked=False, press=press: press())
+            for words, press in buttons
+        ]
+        for button in self.buttons[:1]:
+            button.setProperty("primary", True)
         row = hbox(STRETCH, *self.buttons, STRETCH)
         vbox(
             (None, 2),

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QCompleter, QListView, QMenu, QPushButton, QWidget
 
 from ui.look.text import in_menu, plain_tip
-from ui.look.theme import Theme
+from ui.look.theme import Theme, set_look
 from ui.widgets.boxes import hbox, vbox
 from ui.widgets.filter_completion import Values, completions
 from ui.widgets.filter_query import IS, KEYS, FilterError, parse
@@ -144,10 +144,7 @@ class FilterLine(QWidget):
 
     def _show_error(self, text: str) -> None:
         self.error.say(text)
-        if self.edit.property("wrong") != bool(text):
-            self.edit.setProperty("wrong", bool(text))
-            self.edit.style().unpolish(self.edit)
-            self.edit.style().polish(self.edit)
+        set_look(self.edit, "wrong", bool(text))
 
 
 class _Line(IconField):

@@ -1,6 +1,7 @@
 """Parts common to all tables of the window: flat rows of one height, columns that fit."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, QTimer
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
@@ -8,8 +9,11 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 from ui.look.theme import ROW, Theme
 from ui.widgets.columns import Head, MakeDelegate, place
 from ui.widgets.delegates import RowDelegate
+from ui.widgets.row_table import RowTable
 from ui.widgets.table_tools import TableTools, tools_of
 
+R = TypeVar("R")
+V = TypeVar("V", bound=QTreeView)
 LEAST = 110  # px at 100 % that a column keeps which takes what the others leave
 
 
@@ -100,3 +104,17 @@ def as_rows(
     theme.changed.connect(view.scheduleDelayedItemsLayout)  # rows may have another height
     TableTools(view, theme, tuple(column.width for column in columns))
     ColumnRoom(view, theme, columns, gone_first)
+
+
+def as_table(
+    view: V,
+    model: RowTable[R],
+    theme: Theme,
+    *,
+    delegate: MakeDelegate = RowDelegate,
+    gone_first: Sequence[str] = (),
+) -> V:
+    """Return the view as a table of this model; the rest as for `as_rows`."""
+    view.setModel(model)
+    as_rows(view, theme, model.columns, delegate=delegate, gone_first=gone_first)
+    return view

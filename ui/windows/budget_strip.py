@@ -18,12 +18,13 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
 from app.policy.budget import PASS, Budget, Verdict
-from store.records import AS_IS, NATIVE, PRUNED, THROUGH
+from store.records import AS_IS
 from ui.look.colors import text_on
 from ui.look.text import APPROX, count, in_menu, plain_tip, short
 from ui.look.theme import GAP, MARGIN, STRIP, Theme
 from ui.shell.badges import BADGES
 from ui.shell.host_in_view import EVERY, WORST, HostInView
+from ui.shell.host_names import MODE_NAMES
 from ui.shell.live_catalog import LiveCatalog
 from ui.widgets.badge import Badge
 from ui.widgets.boxes import hbox
@@ -33,12 +34,6 @@ from ui.widgets.push_button import push_button
 from ui.widgets.shares import Share, host_shares, server_shares
 
 _NAME_WIDTH, _HOST_WIDTH = 88, 120  # pixels of a profile's and of a host's name on its button
-_WAYS = {
-    AS_IS: "as is",
-    NATIVE: "native",
-    PRUNED: "pruned",
-    THROUGH: "through Toolcrib",
-}
 _HOST_TIPS = {
     True: "What this host's model gets of tool definitions at its first request. Badge and"
     " proposals follow it; by default it is the host that is worst off, on Hosts the one whose"
@@ -72,7 +67,7 @@ class BudgetStrip(QWidget):
         self._menu = QMenu(self.host)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.host.setMenu(self._menu)
-        self.total = PlainLabel(parent=self, name="budgetTotal")
+        self.total = theme.heading(PlainLabel(parent=self, name="budgetTotal"), 3)
         self.on = ElidedLabel(parent=self, look="faint")
         self.badge = Badge(theme, BADGES[PASS], self)
         self.bar = BudgetBar(theme, self)
@@ -110,7 +105,6 @@ class BudgetStrip(QWidget):
         self.profile.setAccessibleName(f"Profile: {profile}")
         self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._show_host()
-        self._theme.heading(self.total, 3)
         unread, partial = self._hosts.unread, self._hosts.partial
         so_far = " so far" if partial else ""
         self.total.setText(unread or f"{count(verdict.tokens)} tokens {APPROX}{so_far}")
@@ -153,7 +147,8 @@ class BudgetStrip(QWidget):
         if size is None:
             every = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
             return f"{count(self.verdict.tools)} of {plural(every, 'tool')} on"
-        way = _WAYS[size.mode] + (", loaded on demand" if size.sent.later else "")
+        mode = MODE_NAMES[size.mode]
+        way = mode[0].lower() + mode[1:] + (", loaded on demand" if size.sent.later else "")
         why = size.verdict.why_tools.rstrip(".")
         text = f"{way}: {why}" if why else f"{plural(size.sent.count, 'tool')}, {way}"
         if self._hosts.saving:

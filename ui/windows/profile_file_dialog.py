@@ -88,9 +88,7 @@ class ProfileFileDialog(Dialog):
         self.leave = push_button("Stop using it", self._leave)
         self.again = push_button("Read again", self._read_again)
         self.save = push_button("Save", self._save, look="primary")
-        self.own = EmptyState(
-            theme, icon="file-document-outline", text="", hint=_OWN_HINT, buttons=()
-        )
+        self.own = EmptyState(theme, icon="file-document-outline", text="", hint=_OWN_HINT)
         self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
         self._rest.timeout.connect(self._check)
         self._lay_out()

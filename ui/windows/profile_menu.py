@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ProfileDialog(FormDialog):
     """Stays open until the name can be used.
 
-    Signals: given(name) then.
+    Signals: submitted(name) then.
     """
 
     submitted = Signal(str)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
-from ui.look.theme import BUTTON, GAP, MARGIN
+from ui.look.theme import BUTTON, GAP, MARGIN, set_look
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.boxes import scrolled, vbox
@@ -107,8 +107,7 @@ class TeamSignIns(QWidget):
     def _say(self, name: str, text: str, *, wrong: bool = False) -> None:
         state = self.rows[name].state
         state.setText(visible(text))
-        state.setProperty("wrong", wrong or self._states.get(name) == "ended")
-        state.style().polish(state)
+        set_look(state, "wrong", wrong or self._states.get(name) == "ended")
 
     def _show_buttons(self, busy: str = "") -> None:
         for name, row in self.rows.items():

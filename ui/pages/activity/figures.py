@@ -19,8 +19,6 @@ class Figures(QWidget):
         self._titles = [title for title, _tip in cards]
         self.values: list[QLabel] = []
         hbox(*((self._card(title, tip), 1) for title, tip in cards), inside=self)
-        theme.changed.connect(self._fonts)
-        self._fonts()
 
     def show_values(self, values: Sequence[str]) -> None:
         """Show one text a card."""
@@ -32,12 +30,8 @@ class Figures(QWidget):
         card = QFrame()
         card.setProperty("card", True)
         card.setToolTip(tip)
-        value = PlainLabel("–")
+        value = self._theme.heading(PlainLabel("–"), 5)
         under = ElidedLabel(title, look="faint")
         vbox(value, under, inside=card, margins=(CARD, GAP, CARD, GAP), gap=2)
         self.values.append(value)
         return card
-
-    def _fonts(self) -> None:
-        for label in self.values:
-            self._theme.heading(label, 5)

@@ -187,14 +187,14 @@ class ActivityPage(Page):
         self.services.live.sought.emit(number)
 
     def _make_empty(self) -> EmptyState:
-        empty = EmptyState(
+        return EmptyState(
             self.services.theme,
             icon="pulse",
             text="Nothing is served through Toolcrib yet",
             hint="Once a host goes through Toolcrib, its searches and calls appear here.\n"
             "Calls that hosts made before are in their own records.",
-            buttons=("Export a host through Toolcrib", READ),
+            buttons=(
+                ("Export a host through Toolcrib", lambda: self.services.open_page("hosts")),
+                (READ, self._read_records),
+            ),
         )
-        empty.buttons[0].clicked.connect(lambda: self.services.open_page("hosts"))
-        empty.buttons[1].clicked.connect(self._read_records)
-        return empty

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QTreeView, QWidget
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.core.text import plural
 from app.gateway.backend.client import request
@@ -27,7 +27,7 @@ from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.row_table import RowTable
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import as_table
 
 PERIOD = 2000  # milliseconds between two looks at the backend while the tab is in view
 _CARDS = (
@@ -44,6 +44,7 @@ _NONE_HINT = (
     "The first host that goes through Toolcrib starts the process that all hosts share,"
     " and the servers that run for them appear here."
 )
+_STOPPED = "The shared process ends. The next call of a host starts it again."
 AUTO = ""  # Toolcrib's own decision
 TITLES = {
     AUTO: "Toolcrib decides",
@@ -95,12 +96,15 @@ class ServersTab(QWidget):
         self._waiting = False
         self.model: RowTable[RunningServer] = RowTable(COLUMNS, self)
         self.figures = Figures(services.theme, _CARDS)
-        self.view = self._make_view()
-        self.sharing = self._make_sharing()
+        view = named(QTreeView(), "Servers that run for hosts", name="serversTable")
+        self.view = as_table(view, self.model, services.theme)
+        rows = [(title, choice) for choice, title in TITLES.items()]
+        self.sharing = named(Choice(rows=rows), "How hosts share the selected server")
+        self.sharing.setToolTip("Applies to sessions that start later")
         self.why = ElidedLabel()
         self.stop = push_button("Stop server", self._stop_server)
         self.stop.setToolTip("Calls that are running fail. The next call starts the server again")
-        self.stop_all = push_button("Stop all", self._stop_all)
+        self.stop_all = push_button("Stop all", lambda: self._send(_STOPPED, STOP))
         self.stop_all.setToolTip(
             "Ends the shared process and its servers. The next call of a host starts it again"
         )
@@ -208,9 +212,6 @@ class ServersTab(QWidget):
         if row is not None:
             self._send(f"{row.name} has ended; its next call starts it again.", STOP_SERVER, row)
 
-    def _stop_all(self) -> None:
-        self._send("The shared process ends. The next call of a host starts it again.", STOP)
-
     def _send(self, text: str, verb: str, row: RunningServer | None = None) -> None:
         words = (row.name, str(row.session)) if row else ()
         place = Place(str(self._services.ctx.paths.home))
@@ -225,19 +226,6 @@ class ServersTab(QWidget):
         self._services.tasks.wait(send, done, failed=self.failed.emit)
 
     # ---- the parts
-
-    def _make_view(self) -> QTreeView:
-        view = named(QTreeView(), "Servers that run for hosts", name="serversTable")
-        view.setModel(self.model)
-        as_rows(view, self._services.theme, self.model.columns)
-        return view
-
-    def _make_sharing(self) -> QComboBox:
-        box = named(Choice(), "How hosts share the selected server")
-        for choice, title in TITLES.items():
-            box.addItem(title, choice)
-        box.setToolTip("Applies to sessions that start later")
-        return box
 
     def _lay_out(self) -> None:
         label = PlainLabel("S&haring", buddy=self.sharing)

@@ -36,7 +36,7 @@ from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.roles import BADGE, FAINT
 from ui.widgets.row_table import RowTable
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import as_table
 
 DAYS = 84  # that are looked at
 WEEKS = 6  # that the line shows
@@ -144,16 +144,16 @@ class SuggestionsTab(QWidget):
         self.kept = ElidedLabel(look="faint")
         self.label = push_button(_LABEL, self._label)
         self.label.setEnabled(False)
-        self.view = self._make_view()
+        view = named(QTreeView(), "Suggestions", name="suggestionTable")
+        self.view = as_table(view, self.model, services.theme, delegate=TextDelegate)
         self.empty = EmptyState(
             services.theme,
             icon="pulse",
             text=f"No suggestion in the last {DAYS} days",
             hint=_HINT,
-            buttons=("Open Hosts",),
+            buttons=(("Open Hosts", lambda: services.open_page("hosts")),),
         )
         self._lay_out()
-        self.empty.buttons[0].clicked.connect(lambda: services.open_page("hosts"))
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self._on_current())
         self._on_current()
 
@@ -229,12 +229,6 @@ class SuggestionsTab(QWidget):
         if use is None or use.label is None:
             return
         save_label(self._services, *use.label)
-
-    def _make_view(self) -> QTreeView:
-        view = named(QTreeView(), "Suggestions", name="suggestionTable")
-        view.setModel(self.model)
-        as_rows(view, self._services.theme, self.model.columns, delegate=TextDelegate)
-        return view
 
     def _lay_out(self) -> None:
         row = hbox((self.kept, 1), self.label)

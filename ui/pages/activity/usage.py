@@ -121,9 +121,7 @@ class UsageTab(QWidget):
             self._services.undo.push(Tick(self._services.live, tools, False))
 
     def _make_period(self) -> QComboBox:
-        period = named(Choice(), "Period")
-        for days in PERIODS:
-            period.addItem(f"Last {days} days", days)
+        period = named(Choice(rows=[(f"Last {days} days", days) for days in PERIODS]), "Period")
         period.setCurrentIndex(_USUAL)
         period.currentIndexChanged.connect(self.refresh)
         return period

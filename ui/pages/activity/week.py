@@ -25,8 +25,8 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.row_table import RowTable
-from ui.widgets.rows import as_rows
+from ui.widgets.row_table import R, RowTable
+from ui.widgets.rows import as_table
 
 TITLE, FREES, TOOL, CALLS = "Proposal", "Frees ≈", "Called most this week", "Calls"
 _CARDS = (
@@ -87,7 +87,7 @@ class WeekTab(QWidget):
         super().__init__()
         self._services = services
         self.digest: Digest | None = None
-        self.headline = PlainLabel(wrap=True)
+        self.headline = services.theme.heading(PlainLabel(wrap=True), 1)
         self.evidence = ElidedLabel(look="faint")
         self.figures = Figures(services.theme, _CARDS)
         self.model = ProposalTable(self)
@@ -101,8 +101,6 @@ class WeekTab(QWidget):
         self.again = push_button("", self._bring_back)
         self._lay_out()
         self.view.selectionModel().currentChanged.connect(lambda *_: self._on_chosen())
-        services.theme.changed.connect(self._fonts)
-        self._fonts()
         self._show_nothing()
 
     def refresh(self) -> None:
@@ -213,14 +211,9 @@ class WeekTab(QWidget):
         step = store_step(self._services.tasks, text, make, take_back, done=counted)
         self._services.undo.push(step)
 
-    def _fonts(self) -> None:
-        self._services.theme.heading(self.headline, 1)
-
-    def _table(self, model: ProposalTable | CalledTable, name: str, accessible: str) -> QTreeView:
+    def _table(self, model: RowTable[R], name: str, accessible: str) -> QTreeView:
         view = named(QTreeView(), accessible, name=name)
-        view.setModel(model)
-        as_rows(view, self._services.theme, model.columns, delegate=TextDelegate)
-        return view
+        return as_table(view, model, self._services.theme, delegate=TextDelegate)
 
     def _lay_out(self) -> None:
         buttons = hbox(self.take, self.later, self.never, STRETCH, self.again)

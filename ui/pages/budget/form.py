@@ -11,6 +11,7 @@ from ui.look.theme import CARD, GAP
 from ui.widgets.boxes import STRETCH, add_row, boxed, form, hbox, vbox
 from ui.widgets.elided import Choice
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.number_field import number_field
 from ui.widgets.wheel import WheelGuard
 
@@ -39,7 +40,7 @@ _BLOCK_MEANS = {
 class BudgetForm(QFrame):
     """Six fields and what they mean together.
 
-    Signals: given(BudgetSettings, what was done) with each change by the user.
+    Signals: changed(BudgetSettings, what was done) with each change by the user.
     """
 
     changed = Signal(object, str)
@@ -61,10 +62,7 @@ class BudgetForm(QFrame):
         self.block = number_field("Block at", 1, 1_000, unit=" %")
         self.most = number_field("Most tools", 0, 10_000)
         self.most.setSpecialValueText("The host's own limit")
-        self.on_block = Choice()
-        self.on_block.setAccessibleName("When blocked")
-        for words, value in _ON_BLOCK:
-            self.on_block.addItem(words, value)
+        self.on_block = named(Choice(rows=_ON_BLOCK), "When blocked")
         self.meaning = PlainLabel(wrap=True, look="faint")
         self._wheel = WheelGuard(self)
         for field in (self.window_, self.tokens, self.slider, self.warn, self.block, self.most):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QFrame, QPushButton, QTreeView
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
@@ -22,7 +22,7 @@ from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.row_table import TickTable
-from ui.widgets.rows import ModestTable, as_rows
+from ui.widgets.rows import ModestTable, as_table
 
 TITLE, FREES = "What could go", "Frees ≈"
 
@@ -100,14 +100,15 @@ class BudgetMoves(QFrame):
         super().__init__()
         self.setProperty("card", True)
         self._theme = theme
-        self.headline = PlainLabel(wrap=True)
+        self.headline = theme.heading(PlainLabel(wrap=True), 1)
         self.evidence = PlainLabel(wrap=True, look="faint")
         self.sum = PlainLabel(wrap=True, name="proposalsSum")
         self._plan: PrunePlan | None = None  # that the ticks are held against
         self.model = MoveTable(self)
-        self.view = self._make_view()
-        self.off = push_button("Turn off")
-        self.off.setProperty("primary", True)
+        view = named(ModestTable(), "What could go", name="proposals")
+        self.view = as_table(view, self.model, theme)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.off = push_button("Turn off", look="primary")
         self.through = push_button("Serve hosts through Toolcrib…")
         self.whole = PlainLabel(wrap=True, name="withWhatTheyHide")
         self.behind = push_button("Count what they hide…")
@@ -116,8 +117,8 @@ class BudgetMoves(QFrame):
         self._lay_out()
         self.model.dataChanged.connect(lambda *_: self._count())
         self.model.modelReset.connect(self._count)
-        theme.changed.connect(self._fonts)
-        self._fonts()
+        theme.changed.connect(self._fit)
+        self._fit()
         for widget in (self.view, self.sum, *self._steps, self.whole):
             widget.hide()  # until something is known
 
@@ -178,8 +179,7 @@ class BudgetMoves(QFrame):
         self.sum.setText(_sum(self._plan, tools) if self._plan else "")
         self.sum.setVisible(self._plan is not None)
 
-    def _fonts(self) -> None:
-        self._theme.heading(self.headline, 1)
+    def _fit(self) -> None:
         head = self.view.header().sizeHint().height()
         self.view.setMinimumHeight(head + _LEAST_ROWS * self._theme.scaled(ROW) + 2 * GAP)
 
@@ -196,13 +196,6 @@ class BudgetMoves(QFrame):
             inside=self,
             margins=CARD,
         )
-
-    def _make_view(self) -> QTreeView:
-        view = named(ModestTable(), "What could go", name="proposals")
-        view.setModel(self.model)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        as_rows(view, self._theme, self.model.columns)
-        return view
 
 
 def _headline(verdict: Verdict, host: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLineEdit, QTreeView, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLineEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.context import Db
@@ -40,7 +40,7 @@ from ui.widgets.delegates import TextDelegate
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.rows import ModestTable, as_rows
+from ui.widgets.rows import ModestTable, as_table
 from ui.widgets.table_tools import tools_of
 
 ROWS_LEAST = 2, 4  # hosts that the table shows: where all fits without scrolling, and where not
@@ -66,7 +66,8 @@ class BudgetPage(Page):
         self.form = BudgetForm()
         self.moves = BudgetMoves(services.theme)
         self.model = BudgetTable(self)
-        self.view = self._make_view()
+        view = named(ModestTable(), "Hosts and the budget", name="budgetTable")
+        self.view = as_table(view, self.model, services.theme, delegate=TextDelegate)
         self.command = named(QLineEdit(readOnly=True), "The same check in CI")
         services.theme.dress_fixed(self.command)
         self.copy = push_button("Copy", self._copy)
@@ -257,12 +258,6 @@ class BudgetPage(Page):
         for title, least in ((WAY, 740), (SHARE, 560)):
             number = place(self.model.columns, title)
             tools_of(self.view).hide(number, width < scaled(least))
-
-    def _make_view(self) -> QTreeView:
-        view = named(ModestTable(), "Hosts and the budget", name="budgetTable")
-        view.setModel(self.model)
-        as_rows(view, self.services.theme, self.model.columns, delegate=TextDelegate)
-        return view
 
 
 def ci_command(settings: BudgetSettings, profile: str = DEFAULT, host_id: str = "") -> str:

@@ -18,9 +18,10 @@ from ui.widgets.diff_rows import DiffRow, diff_rows
 from ui.widgets.diff_view import DiffView
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.roles import FAINT
-from ui.widgets.row_table import RowTable, TickTable
-from ui.widgets.rows import as_rows
+from ui.widgets.row_table import R, RowTable, TickTable
+from ui.widgets.rows import as_table
 
 PROFILE, TOOLS, TOKENS, WITHOUT = "Profile", "Tools", "Tokens ≈", "Without"
 WHO, GETS, KEEPS = "Host or project", "Gets", "Calls kept"
@@ -191,11 +192,8 @@ class SplitDialog(FormDialog):
         self.diff.show_rows(changes)
         self.diff.setVisible(bool(changes))
 
-    def _table(self, model: SplitTable | AssignmentTable, name: str) -> QTreeView:
-        view = QTreeView()
-        view.setAccessibleName(name)
-        view.setModel(model)
-        as_rows(view, self._theme, model.columns, delegate=TextDelegate)
+    def _table(self, model: RowTable[R], name: str) -> QTreeView:
+        view = as_table(named(QTreeView(), name), model, self._theme, delegate=TextDelegate)
         rows = max(2, min(_TABLE_ROWS, model.rowCount()))
         head = view.header().sizeHint().height()
         view.setMinimumHeight(head + rows * self._theme.scaled(ROW) + 8)

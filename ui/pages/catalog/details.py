@@ -4,13 +4,13 @@ from html import escape
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from ui.look.text import count
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.catalog.details_text import Details, Parameter, Part
 from ui.widgets.badge import Badge
-from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
+from ui.widgets.boxes import STRETCH, STYLE, hbox, scrolled, vbox
 from ui.widgets.delegates import paint_bar
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
@@ -84,25 +84,29 @@ class DetailsCard(QFrame):
         self.setProperty("card", True)
         self.setMinimumWidth(220)
         self._theme = theme
-        self.title = named(_label(self, wrap=True), name="detailsTitle")
+        self.title = theme.heading(named(_label(self, wrap=True), name="detailsTitle"), 3)
         self._subtitle = _label(self, faint=True, wrap=True)
         self._badges: list[Badge] = []
         self._badge_row = hbox(STRETCH, gap=4)
-        self._headline = _label(self, wrap=True)
-        self.log = QPushButton("Whole log…", self)
-        self.log.setProperty("flat_link", True)
-        self.log.setToolTip("Messages of the last read, and the server's output")
+        self._headline = theme.heading(_label(self, wrap=True))
         self._log_of = ""
-        self.log.clicked.connect(lambda: self.log_wanted.emit(self._log_of))
-        self.call = push_button("Call by hand… (T)", parent=self)
-        self.call.setProperty("flat_link", True)
-        self.call.setToolTip("Fill in its arguments, call it, and see what comes back")
+        self.log = push_button(
+            "Whole log…",
+            lambda: self.log_wanted.emit(self._log_of),
+            look="flat_link",
+            tip="Messages of the last read, and the server's output",
+        )
+        self.call = push_button(
+            "Call by hand… (T)",
+            look="flat_link",
+            tip="Fill in its arguments, call it, and see what comes back",
+        )
         self._parts = SplitBars(theme, self)
         self._advice = _label(self, faint=True, wrap=True)
         self._text = _label(self, wrap=True)
         self._parameters = _label(self, wrap=True)
         self._parameters.setTextFormat(Qt.TextFormat.RichText)
-        self._code_title = _label(self)
+        self._code_title = theme.heading(_label(self))
         self._code = named(QPlainTextEdit(self), "Schema or log")
         self._code.setReadOnly(True)
         theme.dress_fixed(self._code)
@@ -113,8 +117,6 @@ class DetailsCard(QFrame):
         for number, button in enumerate(self._buttons):
             button.clicked.connect(lambda _=False, n=number: self.pressed.emit(n))
         self._lay_out()
-        theme.changed.connect(self._fonts)
-        self._fonts()
         self.show_details(None, ())
 
     @property
@@ -157,11 +159,6 @@ class DetailsCard(QFrame):
             self._badges.append(Badge(self._theme, badge, self))
             self._badge_row.insertWidget(place, self._badges[-1])
 
-    def _fonts(self) -> None:
-        self._theme.heading(self.title, 3)
-        self._theme.heading(self._headline)
-        self._theme.heading(self._code_title, 0)
-
     def _lay_out(self) -> None:
         inner = named(QWidget(), name="detailsInner")
         inner.setStyleSheet("#detailsInner { background: transparent; }")
@@ -182,17 +179,13 @@ class DetailsCard(QFrame):
             inside=inner,
             margins=(CARD, CARD, CARD, GAP),
         )
-        area = named(QScrollArea(self, widgetResizable=True), "Details")
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.viewport().setAutoFillBackground(False)
-        area.setWidget(inner)
+        self.area = named(scrolled(inner, sideways=False), "Details")
+        self.area.viewport().setAutoFillBackground(False)
         row = Flow()
         row.setContentsMargins(CARD, 0, CARD, 12)
         for button in self._buttons:
             row.addWidget(button)
-        vbox((area, 1), row, inside=self, gap=STYLE)
-        self.area = area
+        vbox((self.area, 1), row, inside=self, gap=STYLE)
 
 
 def parameter_table(parameters: tuple[Parameter, ...]) -> str:

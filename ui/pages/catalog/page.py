@@ -50,10 +50,10 @@ class CatalogPage(Page):
             text="No MCP servers found",
             hint="No host on this computer has a server in its config.",
             buttons=(
-                "Open a config file…",
-                "Add a server…",
-                "Try with sample data",
-                "Find servers…",
+                ("Open a config file…", self.open_config),
+                ("Add a server…", self.add_server),
+                ("Try with sample data", self.take_sample),
+                ("Find servers…", self.find_listed),
             ),
         )
         self._stack = stacked(self.content, self.reading, self.empty)
@@ -379,10 +379,6 @@ class CatalogPage(Page):
         self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))
         self.reading.failed.connect(self._on_failed)
-        self.empty.buttons[0].clicked.connect(self.open_config)
-        self.empty.buttons[1].clicked.connect(self.add_server)
-        self.empty.buttons[2].clicked.connect(self.take_sample)
-        self.empty.buttons[3].clicked.connect(lambda: self.find_listed())
 
     def _on_loaded(self) -> None:
         self.content.show_catalog()

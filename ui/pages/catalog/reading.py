@@ -21,7 +21,7 @@ from ui.widgets.boxes import hbox, vbox
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import as_table
 from ui.widgets.whole_text import WholeText
 
 if TYPE_CHECKING:
@@ -344,8 +344,7 @@ class ReadingView(QWidget):
         self.go = push_button("Read tools", self._press, look="primary", name="readTools")
         self.table = named(QTreeView(), "Servers found", name="firstRunTable")
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.setModel(self.model)
-        as_rows(self.table, theme, self.model.columns)
+        as_table(self.table, self.model, theme)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         theme.heading(self.title, 7)
         theme.put_icon(self.stop, "close")

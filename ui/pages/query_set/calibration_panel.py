@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDoubleSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.settings import RoutingSettings
 from app.ranking.learning.calibrate import LEAST, Calibration, Point, Sweep
 from app.ranking.learning.cases import Outcome
-from ui.look.theme import Theme
+from ui.look.theme import Theme, set_look
 from ui.pages.query_set.plot_legend import PlotLegend
 from ui.shell.badges import badge
 from ui.shell.calibration_curves import curves, shown_value, sweep_of, threshold_of, with_threshold
@@ -19,6 +19,7 @@ from ui.widgets.boxes import boxed, hbox, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.number_field import amount_field
 from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
@@ -52,16 +53,12 @@ class CalibrationPanel(QWidget):
             "Fewer than 20 queries: mostly chance. The bands show how uncertain it is."
         )
         self.text = theme.heading(PlainLabel(wrap=True), 0)
-        self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
-        self.target.setSpecialValueText("best F1")
-        self.target.setAccessibleName("Target recall")
+        self.target = amount_field("Target recall", 1.0, step=0.05, zero="best F1")
         self.target.setToolTip(
             "Recommend the threshold with the fewest tools that still finds this share of the"
             " expected tools; at 0 the one with the best balance (F1)."
         )
-        self.target.setKeyboardTracking(False)
         self.target.setValue(target)
-        self.target.lineEdit().setTextMargins(4, 0, 0, 0)
         self.target.valueChanged.connect(self.target_set)
         self.why = push_button()
         self.use = push_button(name="useRecommended")
@@ -143,10 +140,7 @@ class CalibrationPanel(QWidget):
 
     def stand_out(self, primary: bool) -> None:
         """Emphasise the button that uses the recommendation if it is the next step."""
-        if self.use.property("primary") != primary:
-            self.use.setProperty("primary", primary)
-            self.use.style().unpolish(self.use)
-            self.use.style().polish(self.use)
+        set_look(self.use, "primary", primary)
 
     def _build(self) -> None:
         if self.plot is not None:

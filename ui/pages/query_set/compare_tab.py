@@ -21,7 +21,7 @@ from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import as_table
 
 _LETTERS = 24  # of a run's name that its box shows at least
 _SHOWN = 30  # newest runs in the curve
@@ -50,7 +50,8 @@ class CompareTab(QWidget):
         self.other.setToolTip("The catalog has changed in between: not all is due to settings.")
         self.chips = {kind: self._chip(kind) for kind in KINDS}
         self.table = CompareTable(self)
-        self.view = self._make_view(services)
+        view = named(QTreeView(), "Queries of both runs", name="compareRuns")
+        self.view = as_table(view, self.table, theme, delegate=TextDelegate)
         self.nothing = PlainLabel("No query of these kinds.", look="faint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty = EmptyState(
@@ -59,9 +60,8 @@ class CompareTab(QWidget):
             text="Two runs are needed to compare",
             hint="Each run of the query set is kept with its settings. Run it, change something,"
             " and run it again.",
-            buttons=("Open the query set",),
+            buttons=(("Open the query set", self.run_requested.emit),),
         )
-        self.empty.buttons[0].clicked.connect(self.run_requested)
         self._lay_out()
         for box in (self.before, self.after):
             box.activated.connect(lambda _place: self._compare())
@@ -129,12 +129,6 @@ class CompareTab(QWidget):
         chip.setCheckable(True)
         chip.toggled.connect(lambda _on: self._filter())
         return chip
-
-    def _make_view(self, services: Services) -> QTreeView:
-        view = named(QTreeView(), "Queries of both runs", name="compareRuns")
-        view.setModel(self.table)
-        as_rows(view, services.theme, self.table.columns, delegate=TextDelegate)
-        return view
 
     def _lay_out(self) -> None:
         top = Flow()

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from app.core.text import plural
-from ui.look.theme import Theme
+from ui.look.theme import Theme, set_look
 from ui.pages.query_set.query_rows import FAILING, FIXED, PASSED, REGRESSED, STILL, QueryRow
 from ui.shell.badges import badge
 from ui.widgets.badge_button import BadgeButton
@@ -93,10 +93,7 @@ class QuerySetHead(QWidget):
         self.progress.setVisible(running)
         self.cancel.setVisible(running)
         self.run.setEnabled(can_run)
-        if self.run.property("primary") != stands_out:
-            self.run.setProperty("primary", stands_out)
-            self.run.style().unpolish(self.run)
-            self.run.style().polish(self.run)
+        set_look(self.run, "primary", stands_out)
         bright = stands_out and can_run
         self._theme.put_icon(self.run, "play", "on_accent" if bright else "text2")
 

@@ -16,7 +16,7 @@ _HINT = "Separate several tools by commas. Without any, the query passes when no
 class LabelDialog(FormDialog):
     """Stays open until what was typed can be used.
 
-    Signals: given(query, tools) then.
+    Signals: submitted(query, tools) then.
     """
 
     submitted = Signal(str, object)

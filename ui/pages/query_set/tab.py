@@ -67,7 +67,11 @@ class QuerySetTab(QWidget):
             text="No labelled queries yet",
             hint="Say what you would ask and which tools it should find. From 20 queries on the"
             " threshold can be chosen by them, and rankings can learn from them.",
-            buttons=("Add query…", "Import…", "Take from activity"),
+            buttons=(
+                ("Add query…", self.doing.add),
+                ("Import…", self.doing.import_file),
+                ("Take from activity", self.doing.take_activity),
+            ),
         )
         self._progress = QTimer(self, interval=_PROGRESS_MS, singleShot=True)
         self._progress.timeout.connect(self._show_progress)
@@ -121,9 +125,6 @@ class QuerySetTab(QWidget):
             (self.head.import_, actions.import_file),
             (self.head.run, self.start),
             (self.head.cancel, session.cancel),
-            (self.empty.buttons[0], actions.add),
-            (self.empty.buttons[1], actions.import_file),
-            (self.empty.buttons[2], actions.take_activity),
         ):
             button.clicked.connect(lambda _checked=False, press=call: press())
         self.head.filtered.connect(self._filter_rows)

@@ -37,9 +37,10 @@ from ui.widgets.boxes import STRETCH, boxed, hbox, splitter, stacked, vbox
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 from ui.widgets.question import confirm
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import as_table
 
 _LIST_WIDTH = 440
 _CHECKED = (
@@ -67,7 +68,10 @@ class ReviewPage(Page):
             icon="shield-alert-outline",
             text="Nothing to review",
             hint="",
-            buttons=("What is checked?", "Show decided"),
+            buttons=(
+                ("What is checked?", lambda: show_checks(self)),
+                ("Show decided", lambda: self.decided.setChecked(True)),
+            ),
         )
         self._lay_out()
         self._connect()
@@ -97,8 +101,6 @@ class ReviewPage(Page):
         live.toggled.connect(lambda _ids: self._on_changed())
         live.review.connect(self.choose)
         self.decided.toggled.connect(lambda _on: self._refresh())
-        self.empty.buttons[0].clicked.connect(lambda: show_checks(self))
-        self.empty.buttons[1].clicked.connect(lambda: self.decided.setChecked(True))
         self.list.selectionModel().currentRowChanged.connect(lambda now, _: self._open(now.row()))
         card.hold.clicked.connect(self._hold)
         card.approve.clicked.connect(self._approve)
@@ -271,17 +273,9 @@ class ReviewPage(Page):
         self.body.addWidget(self._stack, 1)
 
     def _make_list(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("reviewList")
-        view.setAccessibleName("Tools to review")
-        view.setModel(self.model)
-        as_rows(
-            view,
-            self.services.theme,
-            self.model.columns,
-            delegate=TextDelegate,
-            gone_first=(WHEN, FINDING),
-        )
+        view = named(QTreeView(), "Tools to review", name="reviewList")
+        theme, first = self.services.theme, (WHEN, FINDING)
+        as_table(view, self.model, theme, delegate=TextDelegate, gone_first=first)
         add_tool_menu(view, self.services, lambda: self._rows(view))
         return view
 

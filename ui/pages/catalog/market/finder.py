@@ -4,7 +4,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QComboBox,
     QHeaderView,
     QLineEdit,
     QTreeWidget,
@@ -32,6 +31,7 @@ from ui.shell.tasks import Job
 from ui.widgets.boxes import STYLE, hbox, splitter
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.dialog import Dialog
+from ui.widgets.elided import Choice
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
@@ -107,11 +107,8 @@ class FindServersDialog(Dialog):
         return tree
 
     def _make_filters(self) -> Flow:
-        self.kind, self.most = QComboBox(), QComboBox()
-        for box, rows, name in ((self.kind, _KINDS, "Kind"), (self.most, _SIZES, "Size")):
-            box.setAccessibleName(name)
-            for text, value in rows:
-                box.addItem(text, value)
+        self.kind = named(Choice(rows=_KINDS), "Kind")
+        self.most = named(Choice(rows=_SIZES), "Size")
         self.starts_here = QCheckBox("&Runs with what is installed here")
         self.no_secrets = QCheckBox("Needs no &secret")
         self.licence = QCheckBox("&Licence stated")
