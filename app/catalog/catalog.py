@@ -178,13 +178,25 @@ def match_tools(catalog: Catalog, patterns: Iterable[str]) -> tuple[CatalogTool,
             if t.tool.tool_id == wide or fnmatchcase(t.tool.tool_id, wide)  # "a/b[1]" is a name too
         ]
         if not hits:
-            verb = "matches" if {"*", "?"} & set(pattern) else "is called"
-            raise ToolcribError(
-                f"No tool {verb} {pattern}, so nothing was done.",
-                "Names are server/tool; see them with: toolcrib footprint --tools",
-            )
+            raise _nothing_called(catalog, pattern)
         matches.update((t.tool.id, t) for t in hits)
     return tuple(matches.values())
+
+
+def _nothing_called(catalog: Catalog, pattern: str) -> ToolcribError:
+    if catalog.server(pattern) is not None:
+        return ToolcribError(
+            f"No tools of {pattern} are known, so nothing was done.",
+            "Read them with: toolcrib scan",
+        )
+    what = "tool" if "/" in pattern else "server or tool"
+    verb = "matches" if {"*", "?"} & set(pattern) else "is called"
+    return ToolcribError(
+        f"No {what} {verb} {pattern}, so nothing was done.",
+        "Names are server/tool; see them with: toolcrib footprint --tools"
+        if catalog.tools
+        else "No tools are known yet. Read some with: toolcrib scan",
+    )
 
 
 def set_on(db: apsw.Connection, profile: str, tool_ids: Iterable[int], on: bool) -> Changes:

@@ -17,8 +17,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "approve",
         run_approve,
-        "allow or deny a call that waits for your yes",
-        "Without a number: the calls that wait. A profile asks about the tools in its "
+        page="Without a number: the calls that wait. A profile asks about the tools in its "
         'setting gateway.approve (patterns, or "destructive" for tools that say so of themselves). '
         'JSON: {"waiting": [{"id", "tool", "host", "arguments", "seconds"}], "always": '
         '[{"profile", "tool"}]}, or {"id", "tool", "decision"}.',

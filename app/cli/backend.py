@@ -30,8 +30,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "backend",
-        "the process that all hosts share: status, stop, off, which servers it shares",
-        "One process per user serves every host, with one encoder. It starts with the "
+        page="One process per user serves every host, with one encoder. It starts with the "
         "first host, and ends five minutes after the last.",
     )
     add_verb(parts, "status", run_status, "sessions, servers, memory")

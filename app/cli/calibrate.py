@@ -35,8 +35,7 @@ def _add_calibrate(verbs: Verbs) -> None:
         verbs,
         "calibrate",
         run_calibrate,
-        "choose the thresholds from your labelled queries",
-        'JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
+        page='JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
         ' "delta": SWEEP or null, "run": ID, "compared": null or {"same_catalogue", "fixed",'
         ' "regressed", "still_failing", "passed", "new"}}; SWEEP is {"best": POINT, "band": [low,'
         ' high] of the best F1, "reached", "held": POINT or null, "points", "bands": [{"recall",'
@@ -55,8 +54,7 @@ def _add_learn(verbs: Verbs) -> None:
         verbs,
         "learn",
         run_learn,
-        "let rankings learn from your labelled queries and from activity",
-        'JSON: {"used", "labels", "before", "after", "reason", "seconds"}: nDCG@10 of'
+        page='JSON: {"used", "labels", "before", "after", "reason", "seconds"}: nDCG@10 of'
         ' held-back queries in per cent, CPU seconds; with --reset {"reset": true}.',
     )
     parser.add_argument("--reset", action="store_true", help="forget what was learned")
@@ -72,7 +70,7 @@ def _share(text: str) -> float:
 
 def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Calibrate; with --use the profile gets what was found."""
-    encoder = _needed_encoder(ctx, console)
+    encoder = _needed_encoder(ctx, console, args.profile)
     with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         routing = catalog.settings.routing
@@ -100,7 +98,10 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
     return 0
 
 
-def _needed_encoder(ctx: AppContext, console: Console) -> Encoder:
+def _needed_encoder(ctx: AppContext, console: Console, profile: str) -> Encoder:
+    with ctx.store() as db:
+        if not load_catalog(db, profile, ctx.settings.encoding).tools:
+            raise ToolcribError("No tools are known yet.", "Read some with: toolcrib scan")
     encoder = load_encoder(ctx, console)
     if encoder is None:
         raise ToolcribError(
@@ -172,7 +173,7 @@ def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             learn.reset(db)
         console.result({"reset": True}, lambda: "Forgotten. The labelled queries are kept.")
         return 0
-    encoder = _needed_encoder(ctx, console)
+    encoder = _needed_encoder(ctx, console, args.profile)
     with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)

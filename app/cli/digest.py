@@ -25,8 +25,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "digest",
         run_digest,
-        "the week in short: calls, tools never called, cost, proposals",
-        'JSON: {"profile", "state", "sentence", "calls", "called": [{"tool", "calls"}],'
+        page='JSON: {"profile", "state", "sentence", "calls", "called": [{"tool", "calls"}],'
         ' "never_called": {"tools", "tokens"}, "hosts": [{"host", "requests", "tokens", "spent", '
         '"money"}], "proposals": [{"key", "kind", "title", "evidence", "tools", "saves", '
         '"budget", "command"}], "put_off": [{"key", "title", "until"}], "assumption"}; state is '

@@ -16,8 +16,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "doctor",
         run_doctor,
-        "check this machine and Toolcrib's own files",
-        "Check version, platform, paths, settings, store, encoder, speed and hosts. "
+        page="Check version, platform, paths, settings, store, encoder, speed and hosts. "
         "Starts nothing; writes only with --repair. The text holds no secret values and can be "
         'pasted into an issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": '
         '[{"check", "state", "text", "hint"}]}; state is ok, note or problem.',

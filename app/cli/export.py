@@ -40,8 +40,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "hosts",
         run_hosts,
-        "the hosts on this machine, their files, and the way recommended for each",
-        'JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
+        page='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
         '"problem"}], "state", "mode", "http", "profile", "changes", "modes", "recommended", '
         '"reason", "saving", "exports", "tools", "tokens", "later", "behind", '
         '"own_search"}]}; "http": its entry is a URL; "behind": the servers that its one entry '
@@ -59,8 +58,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "export",
         run_export,
-        "write a host's config: native, pruned, through Toolcrib, or as it was",
-        'JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
+        page='JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
         '"changes", "backup"}], "warnings", "tokens_before", "tokens_after", "later", '
         '"tools_before", "tools_after", "behind", "also", "secrets_moved", "restart"}; "behind": '
         "servers that the one entry reaches, by default those that the host has; "
@@ -107,8 +105,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "restore",
         run_restore,
-        "put a host's files back to what they were before Toolcrib",
-        'JSON: {"restored": [PATH]}. "all" restores every host; hooks and rules go too;'
+        page='JSON: {"restored": [PATH]}. "all" restores every host; hooks and rules go too;'
         " --last takes only the newest write about servers back. Changes made since Toolcrib wrote"
         " are shown, and dropped only when you agree or with --yes; the present file is kept as a"
         " copy.",

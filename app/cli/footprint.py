@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
-from app.cli.console import Console, number, table
+from app.cli.console import NO_TOOLS, Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -35,8 +35,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "footprint",
         run_footprint,
-        "tokens of the tools that are on, per server",
-        "Tokens of the tools that are on, counted over name, description and input "
+        page="Tokens of the tools that are on, counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
         '"verdict"}], "hiding": [{"tool", "kind"}], "twice": [{"server", "host", "names", '
@@ -58,8 +57,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "check",
         run_check,
-        "PASS, WARN or BLOCK against a budget (for CI)",
-        "Compare the tools that are on, of all servers together or as one host's "
+        page="Compare the tools that are on, of all servers together or as one host's "
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
         '"tools", "reasons", "expanded" as in footprint, "hosts" [{"id", "verdict", '
@@ -355,7 +353,7 @@ def _tools(catalog: Catalog, server: str) -> list[dict[str, object]]:
 
 def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
     if not cost.servers:
-        return "No tools known yet. Read some with: toolcrib scan"
+        return NO_TOOLS
     rows = [["server", "tools on", "tokens ≈", "of all"]]
     for s in cost.servers:
         on = f"{s.shown_tools} of {s.tools}"

@@ -23,8 +23,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "hook",
-        "suggest tools for each prompt, by a hook in the host's own file",
-        hooks.READS,
+        page=hooks.READS,
     )
     install = add_verb(
         parts,

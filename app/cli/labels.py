@@ -20,7 +20,7 @@ from store.records import LabelRecord
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    actions = add_group(verbs, "labels", "label queries with the tools they should find")
+    actions = add_group(verbs, "labels")
     shown = '{"id", "query", "expected": ["server/tool"], "source"}'
     add_verb(actions, "list", run_list, "all of them", f'JSON: {{"labels": [{shown}]}}.')
     added = 'JSON: {"added": N, "labels": N in all}.'

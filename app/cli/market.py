@@ -34,7 +34,7 @@ _UNPREPARED = (
 
 def add(verbs: Verbs) -> None:
     """Add both verbs."""
-    actions = add_group(verbs, "registry", "lists of servers that could be installed")
+    actions = add_group(verbs, "registry")
     adds = add_verb(
         actions,
         "add",
@@ -88,8 +88,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "find",
         run_find,
-        'find servers that could be installed: toolcrib find "extract pdf text"',
-        'JSON: {"query", "servers": [{"name", "version", "description", "score",'
+        page='JSON: {"query", "servers": [{"name", "version", "description", "score",'
         ' "tools", "known_tools", "tokens", "status", "source", "installed",'
         ' "addable"}], "searched", "note"}.'
         " Nothing is sent anywhere: lists are searched on this machine.",

@@ -4,47 +4,10 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
+from app.cli.verbs import VERBS
 from app.core.own_code import own_version
 from app.core.plain_parser import PlainParser
 
-# verb -> its module; help lists them in this order
-VERBS = {
-    "scan": "scan",
-    "import": "scan",
-    "add": "scan",
-    "registry": "market",
-    "find": "market",
-    "server": "server",
-    "sign-in": "signing",
-    "sign-out": "signing",
-    "footprint": "footprint",
-    "check": "footprint",
-    "lock": "project_check",
-    "policy": "policy",
-    "team": "team",
-    "usage": "usage",
-    "telemetry": "telemetry",
-    "digest": "digest",
-    "route": "route",
-    "hosts": "export",
-    "export": "export",
-    "restore": "export",
-    "hook": "hook",
-    "rules": "rules",
-    "profile": "profile",
-    "stack": "stack",
-    "review": "review",
-    "trust": "review",
-    "hold": "review",
-    "approve": "approve",
-    "summary": "summary",
-    "requests": "requests",
-    "labels": "labels",
-    "calibrate": "calibrate",
-    "learn": "calibrate",
-    "backend": "backend",
-    "doctor": "doctor",
-}
 _EPILOG = """\
 exit codes:
   0  done
@@ -70,6 +33,10 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"toolcrib {own_version()}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     typed = VERBS.get(argv[0]) if argv else None
-    for module in [typed] if typed else dict.fromkeys(VERBS.values()):
+    if argv and not typed:  # help, version or a slip: the lines are all that it needs
+        for name, (_, line) in VERBS.items():
+            verbs.add_parser(name, help=line)
+        return parser
+    for module in [typed[0]] if typed else dict.fromkeys(module for module, _ in VERBS.values()):
         import_module(f"app.cli.{module}").add(verbs)
     return parser

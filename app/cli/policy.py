@@ -31,8 +31,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "policy",
-        f"policy files of repositories ({FILE_NAME}) and of profiles (policy.toml)",
-        "A session of a host in a repository is narrowed by its policy file once you "
+        page="A session of a host in a repository is narrowed by its policy file once you "
         "trust the file's present text. It switches nothing on. docs/policy.md has every key. "
         'JSON of list: {"policies": [{"path", "state", "problem"}]}; of the others {"path", '
         '"state", "problem", "tools", "tokens", "refused"}; of a profile\'s {"path", "profile"}.',

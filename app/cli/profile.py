@@ -12,7 +12,7 @@ from app.catalog.catalog import Catalog, load_catalog, match_tools
 from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
 from app.cli import profile_fit, splits
-from app.cli.console import Console, number, table
+from app.cli.console import NO_TOOLS, Console, number, table
 from app.cli.options import Run, Verbs, add_group, add_profile, add_verb
 from app.core.changes import Changes
 from app.core.context import AppContext
@@ -25,7 +25,7 @@ from app.policy import profiles
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    actions = add_group(verbs, "profile", "list, show and change profiles")
+    actions = add_group(verbs, "profile")
     add_verb(actions, "list", _list, "every profile")
     show = add_verb(actions, "show", _show, "a profile's tools and settings")
     show.add_argument("profile", nargs="?", default="default")
@@ -93,7 +93,7 @@ def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     value = {**_summary(seen), "settings": seen.profile.settings, "list": tools}
     rows = [["tool", "state", "tokens ≈"]]
     rows += [[str(t["tool"]), _state(t), number(int(str(t["tokens"])))] for t in tools]
-    console.result(value, lambda: table(rows, right=frozenset({2})))
+    console.result(value, lambda: table(rows, right=frozenset({2})) if tools else NO_TOOLS)
     return 0
 
 

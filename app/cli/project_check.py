@@ -27,8 +27,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "lock",
         run_lock,
-        "write toolcrib.lock: hash and tokens of every tool of a project",
-        "Starts the servers that a project's own files name, asks each for its tools "
+        page="Starts the servers that a project's own files name, asks each for its tools "
         f"and writes {FILE_NAME}. Commit it; toolcrib check --project then names every changed "
         'text and every added token. JSON: {"file", "servers", "tools", "tokens"}.',
     )

@@ -17,9 +17,10 @@ def rank(
     ctx: AppContext, console: Console, request: Request, *, profile: str, words_only: bool
 ) -> Json:
     """The ranking of one query, prepared with the tools' vectors if need be."""
-    encoder = None if words_only else load_encoder(ctx, console)
     with ctx.store() as db:
         catalog = load_catalog(db, profile, ctx.settings.encoding)
+        ready = not words_only and bool(catalog.tools)  # without tools it would be made for nothing
+        encoder = load_encoder(ctx, console) if ready else None
         return ranked_json(Router.from_store(db, catalog, encoder=encoder).route(request))
 
 

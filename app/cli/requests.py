@@ -27,7 +27,7 @@ _SOURCES = ("pack", "model", "user", "label")
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    actions = add_group(verbs, "requests", "example requests of each tool")
+    actions = add_group(verbs, "requests")
     show = add_verb(
         actions,
         "show",

@@ -26,23 +26,14 @@ def add(verbs: Verbs) -> None:
         verbs,
         "review",
         run_review,
-        "findings: tools that changed, or whose text looks like an instruction",
-        'JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
+        page='JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
         '"held": [{"tool", "why"}], "notices": [{"kind", "text", "about"}], '
         '"changes": [{"tool", "place", "before", "after"}]}.',
     )
     add_profile(review)
     review.add_argument("--info", action="store_true", help="also findings that are remarks only")
-    for name, run, key, summary in (
-        (
-            "trust",
-            run_trust,
-            "trusted",
-            "let servers or tools reach hosts, with their present texts",
-        ),
-        ("hold", run_hold, "held", "keep tools from hosts until you trust them"),
-    ):
-        decide = add_verb(verbs, name, run, summary, f'JSON: {{"{key}": [TOOL]}}.')
+    for name, run, key in (("trust", run_trust, "trusted"), ("hold", run_hold, "held")):
+        decide = add_verb(verbs, name, run, page=f'JSON: {{"{key}": [TOOL]}}.')
         decide.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(decide)
 

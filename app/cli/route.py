@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 
-from app.cli.console import Console, number, table
+from app.cli.console import NO_TOOLS, Console, number, table
 from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -23,8 +23,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "route",
         run_route,
-        "try a query: which tools it gets, and why",
-        'JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
+        page='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
         '"tokens", "gate", "tier", "parts", "matched"}], "tokens", '
         '"steps": [{"step", "tool"}], "note", '
         '"best_off": sentence if the best match is switched off}, best tool first. '
@@ -75,7 +74,7 @@ def _text(ranked: Json, limit: int, *, explain: bool) -> str:
     if not ranked["tools"]:
         if ranked["note"] and not ranked["words_only"]:
             return str(ranked["note"])
-        return "No tools known yet. Read some with: toolcrib scan"
+        return NO_TOOLS
     rows = [["#", "", "tool", "score", "ISO", "tokens ≈", "why"]]
     for rank, tool in enumerate(ranked["tools"], 1):
         if rank > limit and not tool["in"]:  # a pinned tool is in whatever its rank

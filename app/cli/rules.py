@@ -18,8 +18,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "rules",
-        "add instructions for Toolcrib's menu to a host's rules file",
-        "Writes three lines between markers at the end of the host's own rules file"
+        page="Writes three lines between markers at the end of the host's own rules file"
         " (CLAUDE.md, AGENTS.md ...), for agents that never call search_tools by themselves.",
     )
     install = add_verb(

@@ -46,8 +46,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "scan",
         run_scan,
-        "find the servers of this machine's hosts and read their tools",
-        "Reads the hosts' files, shows the exact commands, asks, then starts each "
+        page="Reads the hosts' files, shows the exact commands, asks, then starts each "
         f"server, asks it for its tools and stops it. {_JSON}",
     )
     reads.add_argument("servers", nargs="*", help="only these servers (default: all trusted)")
@@ -60,8 +59,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "import",
         run_import,
-        "take the servers of a config file",
-        "Registers the servers of any host's config file; with --profile that "
+        page="Registers the servers of any host's config file; with --profile that "
         "profile shows only these. Secret values move to the keychain, or to a file that only "
         f"you can read. {_JSON}",
     )
@@ -74,8 +72,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "add",
         run_add,
-        "add a server: toolcrib add NAME [--env K=V] -- COMMAND ARGS, or add --from LISTED",
-        'JSON: {"added": NAME, "state": added, replaced or same}; with --from'
+        page='JSON: {"added": NAME, "state": added, replaced or same}; with --from'
         ' {"added", "from", "version", "command"}, and with --dry-run what is known of it.',
     )
     name = typed.add_argument("name", help="with --from it may be left out")

@@ -46,7 +46,7 @@ _SHAPE = (
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    actions = add_group(verbs, "server", "disable, edit, rename or remove one server")
+    actions = add_group(verbs, "server")
     for name, words in _WORDS.items():
         one = add_verb(actions, name, run_server, words, _SHAPE)
         one.add_argument("server", help="its name, as in toolcrib footprint or in the file")
@@ -313,6 +313,11 @@ def known_server(db: apsw.Connection, name: str) -> ServerRecord:
     rows = servers.all_servers(db)
     record = next((one for one in rows if one.name == name), None)
     if record is None:
-        known = ", ".join(one.name for one in rows) or "none"
-        raise ToolcribError(f"There is no server called {name}.", f"Known are: {known}.")
+        known = ", ".join(one.name for one in rows)
+        raise ToolcribError(
+            f"There is no server called {name}.",
+            f"Known are: {known}."
+            if known
+            else "No server is known yet: toolcrib scan finds some.",
+        )
     return record

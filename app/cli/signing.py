@@ -31,8 +31,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "sign-in",
         run_sign_in,
-        "sign in to a server behind a URL, in the browser",
-        "Opens the server's authorization page in the browser of this computer, keeps "
+        page="Opens the server's authorization page in the browser of this computer, keeps "
         "the tokens in the keychain (or in a file that only you can read), and reads the server's "
         f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
     )
@@ -42,8 +41,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "sign-out",
         run_sign_out,
-        "forget the sign-in of a server",
-        f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
+        page=f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
     )
     leaves.add_argument("server")
 

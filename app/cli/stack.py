@@ -17,7 +17,7 @@ from store.typed import Json
 
 def add(verbs: Verbs) -> None:
     """Add the verb."""
-    actions = add_group(verbs, "stack", "servers with profile and policy, for a colleague")
+    actions = add_group(verbs, "stack")
     saves = add_verb(
         actions,
         "save",

@@ -15,7 +15,7 @@ from store.records import Summary, ToolRecord
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
-    actions = add_group(verbs, "summary", "show or edit the summaries that searches use")
+    actions = add_group(verbs, "summary")
     show = add_verb(actions, "show", run_show, "the summaries")
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
     add_profile(show)

@@ -30,9 +30,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "team",
-        "a team's catalogue beside your own: join, status, sync, review, send, credential,"
-        " sign-in, sign-out, leave",
-        "Joining brings the servers, tools and profiles of a team to this machine; "
+        page="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
         '"sends"}; of leave also {"hosts", "token_problem"}; of review {"tools": [{"tool", "here", '

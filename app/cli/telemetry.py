@@ -21,8 +21,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "telemetry",
-        "export the journal, or send it to an OpenTelemetry receiver",
-        "Off until you switch it on. Counts, times and names leave; search texts and "
+        page="Off until you switch it on. Counts, times and names leave; search texts and "
         "error texts only with --texts. Arguments of calls never leave: they are not kept. "
         'JSON of show, on and off: {"on", "endpoint", "texts"}; of export {"events", "path"}.',
     )

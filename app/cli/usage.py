@@ -32,8 +32,7 @@ def add(verbs: Verbs) -> None:
     parts = add_group(
         verbs,
         "usage",
-        "which tools were called, and what definitions cost in a month",
-        "Counts come from the gateway's journal and, after your consent, from the "
+        page="Counts come from the gateway's journal and, after your consent, from the "
         "hosts' own records (Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode). "
         'JSON of show: {"days", "tools": [{"tool", "calls", "last"}], "hosts": [{"host", '
         '"tokens", "requests", "days", "monthly_tokens", "monthly_price"}], "evidence", '

@@ -99,7 +99,7 @@ def value(verdict: Verdict) -> str:
         return verdict.reasons[0].sentence
     have, needed = verdict.have, verdict.needed
     if verdict.gate == SCORE:
-        return "score {} is under {}".format(*_told_apart(have, needed))
+        return "{} is under {}".format(*_told_apart(have, needed))
     if verdict.gate == TOP_K:
         return f"rank {have:.0f}, top-k is {needed:.0f}"
     if verdict.gate == BUDGET:

@@ -31,7 +31,7 @@ from store.search import Scope
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
-_NONSENSE = "No tool fits. No word of the query is known."
+_NONSENSE = "No tool fits. No word of the query is known. Say in other words what a tool should do."
 _READ = "Read “{}” as “{}”."
 _GLOSS = "Read in English as “{}”."
 _PASTE = "Read of the paste: “{}”."

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.core.settings import ProfileSettings
 from app.export.model_tools import model_tools
 from app.gateway.rehearsal import rehearse, rehearse_hook
 from app.hosts.facts import host
 from app.ranking import phrases
+from app.ranking.gates import SCORE, Verdict
 from app.tokens.counters import counter
 from store import servers
 from store.connection import transaction
@@ -74,8 +75,24 @@ def test_a_query_ranks_every_tool_and_each_says_why(page, qtbot):
     assert model.index(0, 1).data() == "In"
     assert all(model.index(row, 4).data() for row in range(model.rowCount()))
     assert not answer.ranked.words_only
-    tokens = f"{answer.ranked.tokens:,} tokens ≈ of {page.services.live.total:,} that are on"
+    tokens = f"· {answer.ranked.tokens:,} of {page.services.live.total:,} tokens ≈"
     assert page.controls.headline.text().endswith(tokens)
+
+
+def test_a_query_without_a_known_word_says_so_and_what_to_do(page, qtbot):
+    results = []
+    page.result.connect(results.append)
+    ask(page, qtbot, "asdfqwer zxcv")
+    texts = [label.text() for label in page.empty.findChildren(QLabel) if label.isVisible()]
+    assert texts[1:3] == [
+        "No word of this query is known",
+        "So no tool was ranked. Say in other words what a tool should do, as in these examples.",
+    ]
+    assert page.empty.examples and not page.table.isVisible()
+    assert results[-1] == "No tool was ranked" and not page.messages.text
+    ask(page, qtbot)
+    assert page.table.isVisible() and " tools in, " in results[-1]
+    assert texts[1] not in [label.text() for label in page.empty.findChildren(QLabel)]
 
 
 def test_the_explain_card_marks_the_gate_that_fails_and_its_parts_sum(page, qtbot):
@@ -408,6 +425,21 @@ def test_a_narrow_table_gives_up_the_scores_bar_before_the_reason(page, qtbot):
     assert view.viewport().width() - others >= 90
     view.resize(900, 300)
     assert view.columnWidth(model.place("Score")) == 140
+
+
+def test_the_smallest_window_shows_the_longest_score_reason_and_the_headline_whole(page, qtbot):
+    ask(page, qtbot)
+    page.window().resize(952, 470)  # as in a window of 1024 x 640
+    model, view = page.table.model, page.table.view
+    reason = phrases.why(Verdict(SCORE, have=0.62631, needed=0.63094))
+    assert reason == "0.6263 is under 0.6309"
+    wide = view.fontMetrics().horizontalAdvance(reason)
+    QApplication.processEvents()
+    assert view.viewport().width() < 640
+    assert view.columnWidth(model.place(WHY)) >= wide + 2 * 6  # its margins
+    assert view.columnWidth(model.place("Tool")) >= 150
+    headline = page.controls.headline
+    assert headline.fontMetrics().horizontalAdvance(headline.text()) <= headline.width()
 
 
 def test_the_sheet_leaves_no_wide_side_behind_for_the_next_start(open_playground, tmp_path, qtbot):

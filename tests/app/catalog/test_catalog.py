@@ -60,8 +60,13 @@ def test_patterns_name_servers_and_tools(db: apsw.Connection, add_server: Add) -
 
     assert names("one") == ["one/get_a", "one/set_a"]
     assert names("*/get_*") == ["one/get_a", "two/get_b"]
-    with pytest.raises(ToolcribError, match="No tool is called three"):
+    with pytest.raises(ToolcribError, match="No server or tool is called three"):
         names("three")
+    add_server("empty")
+    seen = catalog.load_catalog(db)
+    with pytest.raises(ToolcribError, match="No tools of empty are known") as unread:
+        names("empty")
+    assert unread.value.hint == "Read them with: toolcrib scan"
 
 
 def test_an_unknown_profile_names_the_known_ones(db: apsw.Connection) -> None:

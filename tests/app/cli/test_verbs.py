@@ -1,9 +1,11 @@
 """Every verb's JSON keeps the shape that its help promises, and refusals are sentences."""
 
+import argparse
 import io
 import json
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,8 @@ import apsw
 import pytest
 
 from app.cli.main import run
-from app.cli.parser import VERBS, make_parser
+from app.cli.parser import make_parser
+from app.cli.verbs import VERBS
 from app.core.context import AppContext
 from app.hosts.facts import load_hosts
 from store import tools
@@ -98,7 +101,9 @@ def test_route_by_words(verb: Verb) -> None:
 def test_route_says_why_no_tool_is_listed(verb: Verb, capsys: Any) -> None:
     assert verb("route", "asdkjh qwe")["tools"] == []
     assert run(["route", "asdkjh qwe"]) == 0
-    assert capsys.readouterr().out == "No tool fits. No word of the query is known.\n"
+    assert capsys.readouterr().out == (
+        "No tool fits. No word of the query is known. Say in other words what a tool should do.\n"
+    )
 
 
 def test_check_says_block_with_its_exit_code(verb: Verb) -> None:
@@ -346,12 +351,53 @@ def test_every_verb_explains_itself() -> None:
     parser = make_parser()
     (group,) = [a for a in parser._actions if getattr(a, "choices", None)]
     for name, verb in group.choices.items():
-        assert verb.format_help().strip(), name
+        line = VERBS[name][1]
+        assert " ".join(verb.format_help().split("\n\n")[1].split()).startswith(
+            f"{line[0].upper()}{line[1:]}."
+        ), name
     assert "TOOLCRIB_HOME" in parser.format_help()
     assert list(group.choices) == list(VERBS)  # a verb's own module is imported alone
     for name in VERBS:
         (group,) = [a for a in make_parser([name])._actions if getattr(a, "choices", None)]
         assert name in group.choices and len(group.choices) < len(VERBS)
+
+
+def test_help_version_and_a_slip_import_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = {a.dest: a.help for a in _group(make_parser(["--help"]))._choices_actions}
+    assert lines == {a.dest: a.help for a in _group(make_parser())._choices_actions}
+    code = (
+        "import sys; from app.cli.parser import make_parser; make_parser(sys.argv[1:]);"
+        "print(*sorted(name for name in sys.modules if name.startswith('app.cli.')))"
+    )
+    for word in ("--help", "--version", "exprot"):
+        done = subprocess.run(
+            [sys.executable, "-c", code, word], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["app.cli.parser", "app.cli.verbs"]
+    assert run(["exprot", "cursor"]) == 2
+    assert "invalid choice: 'exprot' (choose from 'scan', 'import'" in capsys.readouterr().err
+
+
+def _group(parser: argparse.ArgumentParser) -> Any:
+    (group,) = [a for a in parser._actions if getattr(a, "choices", None)]
+    return group
+
+
+def test_without_tools_verbs_say_so_at_once(
+    ctx: AppContext,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "models"))
+    for words in (["route", "a file"], ["footprint"], ["profile", "show"]):
+        assert run(words) == 0
+        assert capsys.readouterr().out == "No tools known yet. Read some with: toolcrib scan\n"
+    for words in (["calibrate"], ["learn"], ["trust", "x"], ["profile", "off", "x"]):
+        assert run(words) == 1
+        assert "toolcrib scan" in capsys.readouterr().err
+    assert not (tmp_path / "models").exists()  # the encoder was not made for nothing
 
 
 def test_an_export_prints_an_install_link_instead_of_writing(

@@ -91,7 +91,7 @@ def test_the_score_gate_compares_cosines_under_theta_and_scores_under_the_relati
     ranked = router.route(QUERY)
     assert not ranked.shown
     best = ranked.tools[0]
-    assert phrase(best.verdict) == f"Score {best.iso:.2f} is under 0.99"
+    assert phrase(best.verdict) == f"{best.iso:.2f} is under 0.99"
     relative = router.judge(router.score(QUERY), settings=RoutingSettings(delta=0.0))
     assert names(relative) == ["github/create_issue"]
 

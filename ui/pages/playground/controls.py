@@ -109,8 +109,8 @@ class PlaygroundControls(QWidget):
         self.show_settings(answer.settings)
         self.show_threshold(answer.line.value)
         shown = len(answer.ranked.shown)
-        of = "" if answer.engine else f" of {total:,} that are on"
-        self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈{of}")
+        of = "" if answer.engine else f" of {total:,}"
+        self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,}{of} tokens ≈")
 
     def _lay_out(self) -> None:
         threshold = PlainLabel("&Threshold", buddy=self.threshold)

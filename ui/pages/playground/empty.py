@@ -12,6 +12,9 @@ from ui.widgets.push_button import push_button
 
 _ICON = 48
 _WIDTH = 440
+_BEGIN = "Every tool is ranked, and each one says why it is in or out."
+_UNKNOWN = "No word of this query is known"
+_REWORD = "So no tool was ranked. Say in other words what a tool should do, as in these examples."
 
 
 class PlaygroundEmpty(QWidget):
@@ -63,9 +66,13 @@ class PlaygroundEmpty(QWidget):
 
     def show_examples(self, queries: Sequence[str]) -> None:
         """Offer queries to begin with."""
-        self._title.setText("Try a query against your tools")
-        self._hint.setText("Every tool is ranked, and each one says why it is in or out.")
+        self.show_unranked(False)
         self._offer(queries, no_tools=False)
+
+    def show_unranked(self, unranked: bool) -> None:
+        """Say that the last query has no known word, or how to begin."""
+        self._title.setText(_UNKNOWN if unranked else "Try a query against your tools")
+        self._hint.setText(_REWORD if unranked else _BEGIN)
 
     def show_no_tools(self) -> None:
         """Say that there is nothing to try yet."""

@@ -165,6 +165,7 @@ class ExplainCard(QFrame):
 
 def marked(text: str, words: Sequence[str], ink: str) -> str:
     """A description as rich text with the query's words marked; the text itself stays plain."""
+    text = text.strip()
     cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     wanted = {stem(word) for word in words}
     pieces = re.split(r"(\w+)", cut)

@@ -16,10 +16,10 @@ from ui.widgets.named import named
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
-_REASON = 180  # px that "Score 0.59 is under 0.69" takes
+_REASON = 170  # px that "0.6263 is under 0.6304" takes
 _NAME = 150  # px that a tool's name keeps, at 100 % text size
 # px: below the first, the score has the second; 64 is the figure without its bar
-_SCORES = ((560, 64), (680, 110))
+_SCORES = ((640, 64), (680, 110))
 _MOVED = 72  # px of a rank with an arrow
 
 

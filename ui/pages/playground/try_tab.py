@@ -93,7 +93,7 @@ class TryTab(QWidget):
 
     def main_view(self) -> QWidget:
         """The table once there is an answer, the query until then."""
-        return self.table.view if self.answer else self.query
+        return self.table.view if self._is_ranked else self.query
 
     def panes(self) -> tuple[QWidget, ...]:
         """Query, strip, table, side."""
@@ -255,13 +255,21 @@ class TryTab(QWidget):
         if self.controls.sees.isChecked():
             self._fill_sees()
         shown, tools = len(answer.ranked.shown), len(answer.ranked.tools)
-        self.result.emit(f"{shown} of {tools:,} tools in, {short(answer.ranked.tokens)} ≈")
+        counts = f"{shown} of {tools:,} tools in, {short(answer.ranked.tokens)} ≈"
+        self.result.emit(counts if tools else "No tool was ranked")
+
+    @property
+    def _is_ranked(self) -> bool:
+        """True if there is an answer and it has candidates."""
+        return self.answer is not None and bool(self.answer.ranked.tools)
 
     def _show_state(self) -> None:
         catalog = self.services.live.catalog
         if catalog is None or not catalog.tools:
             self.empty.show_no_tools()
-        self._stack.setCurrentIndex(0 if self.answer is None else 1)
+        else:
+            self.empty.show_unranked(self.answer is not None and not self._is_ranked)
+        self._stack.setCurrentIndex(int(self._is_ranked))
 
     def show_encoder(self) -> None:
         """Say that the encoder loads or is not there; clears only what was said here."""
@@ -281,8 +289,8 @@ class TryTab(QWidget):
 
     def _answer_note(self) -> str:
         """Sentence on the whole answer, with the best tool of each step."""
-        if self.answer is None:
-            return ""
+        if self.answer is None or not self._is_ranked:
+            return ""  # the page itself says it
         ranked = self.answer.ranked
         notes = [phrases.best_off(ranked), ranked.note, phrases.steps(ranked)]
         return " ".join(filter(None, notes))

@@ -1,0 +1,52 @@
+"""The verbs: the module of each, imported when it is typed, and its line in the list of verbs."""
+
+# in the order of help
+VERBS = {
+    "scan": ("scan", "find the servers of this machine's hosts and read their tools"),
+    "import": ("scan", "take the servers of a config file"),
+    "add": (
+        "scan",
+        "add a server: toolcrib add NAME [--env K=V] -- COMMAND ARGS, or add --from LISTED",
+    ),
+    "registry": ("market", "lists of servers that could be installed"),
+    "find": ("market", 'find servers that could be installed: toolcrib find "extract pdf text"'),
+    "server": ("server", "disable, edit, rename or remove one server"),
+    "sign-in": ("signing", "sign in to a server behind a URL, in the browser"),
+    "sign-out": ("signing", "forget the sign-in of a server"),
+    "footprint": ("footprint", "tokens of the tools that are on, per server"),
+    "check": ("footprint", "PASS, WARN or BLOCK against a budget (for CI)"),
+    "lock": ("project_check", "write toolcrib.lock: hash and tokens of every tool of a project"),
+    "policy": (
+        "policy",
+        "policy files of repositories (.toolcrib.toml) and of profiles (policy.toml)",
+    ),
+    "team": (
+        "team",
+        "a team's catalogue beside your own: join, sync, review, sign in, leave",
+    ),
+    "usage": ("usage", "which tools were called, and what definitions cost in a month"),
+    "telemetry": ("telemetry", "export the journal, or send it to an OpenTelemetry receiver"),
+    "digest": ("digest", "the week in short: calls, tools never called, cost, proposals"),
+    "route": ("route", "try a query: which tools it gets, and why"),
+    "hosts": ("export", "the hosts on this machine, their files, and the way recommended for each"),
+    "export": ("export", "write a host's config: native, pruned, through Toolcrib, or as it was"),
+    "restore": ("export", "put a host's files back to what they were before Toolcrib"),
+    "hook": ("hook", "suggest tools for each prompt, by a hook in the host's own file"),
+    "rules": ("rules", "add instructions for Toolcrib's menu to a host's rules file"),
+    "profile": ("profile", "list, show and change profiles"),
+    "stack": ("stack", "servers with profile and policy, for a colleague"),
+    "review": ("review", "findings: tools that changed, or whose text looks like an instruction"),
+    "trust": ("review", "let servers or tools reach hosts, with their present texts"),
+    "hold": ("review", "keep tools from hosts until you trust them"),
+    "approve": ("approve", "allow or deny a call that waits for your yes"),
+    "summary": ("summary", "show or edit the summaries that searches use"),
+    "requests": ("requests", "example requests of each tool"),
+    "labels": ("labels", "label queries with the tools they should find"),
+    "calibrate": ("calibrate", "choose the thresholds from your labelled queries"),
+    "learn": ("calibrate", "let rankings learn from your labelled queries and from activity"),
+    "backend": (
+        "backend",
+        "the process that all hosts share: status, stop, off, which servers it shares",
+    ),
+    "doctor": ("doctor", "check this machine and Toolcrib's own files"),
+}
