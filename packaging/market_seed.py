@@ -23,6 +23,30 @@ from store.hashes import text_hash  # noqa: E402
 OUT = HERE.parent / "resources" / "market" / "seed.jsonl"
 RUNTIMES = {"node": "npm", "python": "pypi"}
 NOT_STATED = ("unknown", "none stated", "", None)
+# set when the lists were read, or by an index; the servers work without
+OPTIONAL = frozenset(
+    (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_EC2_METADATA_DISABLED",
+        "AWS_REGION",
+        "AWS_SECRET_ACCESS_KEY",
+        "DO_NOT_TRACK",
+        "FASTMCP_LOG_LEVEL",
+        "KUBECONFIG_PATH",
+        "MDB_MCP_API_CLIENT_ID",
+        "MDB_MCP_API_CLIENT_SECRET",
+        "MDB_MCP_TELEMETRY",
+        "MEMORY_FILE_PATH",
+        "MYSQL_PORT",
+        "NODE_ENV",
+        "NODE_OPTIONS",
+        "PRO_MODE",
+        "USE_GITLAB_WIKI",
+        "USE_MILESTONE",
+        "USE_PIPELINE",
+        "XCODEBUILDMCP_SENTRY_DISABLED",
+    )
+)
 
 
 def main(data: Path) -> None:
@@ -96,7 +120,9 @@ def row(package, version, licence, env, args, keys, script=""):
         "p": package,
         "v": version or "",
         "l": "" if licence in NOT_STATED else licence,
-        "e": [f"{name}!" if needed else name for name, needed in env.items()],
+        "e": [
+            f"{name}!" if needed and name not in OPTIONAL else name for name, needed in env.items()
+        ],
         "a": args,
         "s": script,
     }

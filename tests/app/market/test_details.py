@@ -156,3 +156,15 @@ def test_repository_and_website_are_named_as_the_entry_has_them(db: apsw.Connect
     page = "https://github.com/them/sky"
     lines = "\n".join(details_lines(look(db, repository={"url": page}, websiteUrl="file://x/y")))
     assert f"  Repository: {page}\n" in lines and "Website" not in lines
+
+
+def test_a_variable_that_a_shipped_server_works_without_is_not_asked_for(
+    ctx: AppContext, db: apsw.Connection
+) -> None:
+    take_seed(db, ctx.clock)
+    wanted = {}
+    for name in ("@modelcontextprotocol/server-memory", "dbt-mcp", "firecrawl-mcp"):
+        (way, *_) = choices(details(db, listed_server(db, name), load_catalog(db)).entry)
+        wanted[name] = [field.key for field in way.fields if field.wanted]
+        assert way.fields
+    assert list(wanted.values()) == [[], [], ["FIRECRAWL_API_KEY"]]
