@@ -19,8 +19,14 @@ def toolcrib() -> int:
 
 def command_line() -> int:
     """Run the command line: what toolcrib-core has, which is without a window."""
-    from app.cli.main import run
+    from app.system.ending import interrupts_held
 
+    try:
+        with interrupts_held():
+            from app.cli.main import run
+    except KeyboardInterrupt:
+        sys.stderr.write("toolcrib: stopped.\n")
+        return 130
     return run(sys.argv[1:])
 
 
@@ -33,8 +39,10 @@ def gateway() -> None:
 
 def team() -> int:
     """Run toolcrib-team, or name the extra that it needs."""
+    from app.team_server.program import main
+
     try:
-        from app.team_server.program import main
+        return main()
     except ModuleNotFoundError as missing:
         if str(missing.name).partition(".")[0] in ("app", "store"):
             raise  # a fault of ours, no package to install
@@ -43,4 +51,3 @@ def team() -> int:
             "  Install it: pip install 'toolcrib[team]'\n"
         )
         return 1
-    return main()

@@ -1,10 +1,8 @@
 """The `toolcrib` command: with arguments the command line, with none the window."""
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 NO_DISPLAY = 3  # exit code
 INTERRUPTED = 130
@@ -22,8 +20,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: list[str]) -> int:
     if args[:1] == ["pictures"]:
         return pictures(args[1:])
+    from app.system.ending import interrupts_held
+
     if args:
-        from app.cli.main import run
+        with interrupts_held():
+            from app.cli.main import run
 
         return run(args)
     from app.system.desktop import libraries_problem
@@ -43,6 +44,9 @@ def _run(args: list[str]) -> int:
 
 def pictures(argv: Sequence[str]) -> int:
     """Save pictures of the window; works without a display."""
+    import argparse
+    from pathlib import Path
+
     parser = argparse.ArgumentParser(
         prog="toolcrib pictures", description="Save each page of the window, light and dark."
     )

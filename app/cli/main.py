@@ -16,6 +16,7 @@ from app.doctor.damage import damage_problem
 from app.export.recovery import recover
 from app.gateway.journal_tail import take_left
 from app.policy.profile_policy import follow_all
+from app.system.ending import interrupts_held
 from store.connection import sentences
 from store.errors import REPAIR, DamagedStoreError, StoreError
 
@@ -28,7 +29,9 @@ _DAMAGED = ("malformed JSON", "no such table")  # as SQLite puts it where a quer
 
 def run(argv: Sequence[str]) -> int:
     """Run one verb; the exit code (see `toolcrib --help`)."""
-    return run_parser(make_parser(argv), argv)
+    with interrupts_held():
+        parser = make_parser(argv)
+    return run_parser(parser, argv)
 
 
 def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
@@ -84,7 +87,8 @@ def _run(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """The verb's exit code; what SQLite says becomes a StoreError with a sentence."""
     try:
         if getattr(args, "needs_settings", True):
-            _look_at_store(ctx, console)
+            with interrupts_held():
+                _look_at_store(ctx, console)
         return int(args.run(args, ctx, console))
     except apsw.SQLError as error:
         if not str(error).startswith(_DAMAGED):

@@ -10,6 +10,8 @@ import os
 from collections.abc import MutableMapping
 from typing import Any
 
+from app.system.ending import interrupts_held
+
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 NO_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
@@ -22,6 +24,5 @@ def opt_out(environ: MutableMapping[str, str] = os.environ) -> None:
 def load_runtime() -> Any:
     """The module onnxruntime, which has no types."""
     opt_out()
-    # its native part prints an interrupt of this import and raises ImportError in its place
-    importlib.import_module("numpy")
-    return importlib.import_module("onnxruntime")
+    with interrupts_held():
+        return importlib.import_module("onnxruntime")

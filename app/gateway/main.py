@@ -18,10 +18,18 @@ from store.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_INTERRUPTED = 130
+
 
 def main(argv: "Sequence[str] | None" = None) -> None:
     """Serve one host on stdin and stdout: through the backend, or alone where there is none."""
-    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        _run(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:  # before a way to serve hears it itself; threads may wait for stdin
+        os._exit(_INTERRUPTED)
+
+
+def _run(words: "list[str]") -> None:
     if words in (["--help"], ["-h"]):
         sys.stdout.write(USAGE)
         return

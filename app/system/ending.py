@@ -8,7 +8,8 @@ wait for pipes; there the signal interrupts the read.
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from app.system.native import native
@@ -53,3 +54,23 @@ def end_waiter(*, windows: bool = WINDOWS) -> Callable[[float], bool]:
     writer.setblocking(False)
     on_end(wake=writer.detach())
     return lambda seconds: bool(select.select([reader], [], [], seconds)[0])
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Keep an interrupt until the block is done, for imports.
+
+    A native module whose import is interrupted crashes the process, or raises another error.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *given: held.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])

@@ -230,12 +230,12 @@ def test_a_damaged_model_says_what_to_delete(model: ModelFiles, tmp_path: Path) 
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 
 class Interrupt:
     def find_spec(self, name, path, target=None):
         if name == "numpy._core._add_newdocs":
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupt())
 from app.encoder.runtime import load_runtime

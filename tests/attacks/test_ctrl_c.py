@@ -1,0 +1,125 @@
+"""Ctrl+C at the worst moment of each program: one line or none, and the shell's exit code.
+
+The signal comes while a module is imported: native ones crash the process when their imports fail.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+INTERRUPTED = """
+import importlib, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+
+sys.path.insert(0, {root!r})
+sys.meta_path.insert(0, Interrupt())
+sys.exit(importlib.import_module({program!r}).main({words!r}))
+"""
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path):
+    """interrupted(program, words, module): the program, stopped while it imports that module."""
+
+    def run(program: str, words: list[str], module: str):
+        code = INTERRUPTED.format(root=str(ROOT), program=program, words=words)
+        own = {"HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "toolcrib")}
+        return subprocess.run(
+            [sys.executable, "-c", code, module],
+            env={**os.environ, **own},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "module"),
+    [
+        (["hosts"], "argparse"),
+        (["hosts"], "app.cli.main"),
+        (["hosts"], "app.cli.export"),
+        (["hosts"], "decimal"),  # by a native module, once there is a store
+        (["find", "x"], "uuid"),  # by another
+    ],
+)
+def test_toolcrib_says_one_line(interrupted, words, module):
+    if module == "decimal":
+        assert interrupted("ui.main", ["labels", "list"], "-").returncode == 0
+    done = interrupted("ui.main", words, module)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "toolcrib: stopped.\n")
+
+
+@pytest.mark.parametrize("module", ["argparse", "app.team_server.verbs", "psycopg", "decimal"])
+def test_toolcrib_team_says_one_line(interrupted, module):
+    pytest.importorskip("psycopg")
+    done = interrupted("app.team_server.program", ["token", "new-key"], module)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "toolcrib-team: stopped.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "module"),
+    [
+        (["--profile", "default"], "app.gateway.standalone"),
+        (["serve"], "app.gateway.backend.server"),
+        (["hook", "claude-code"], "app.gateway.hook"),
+    ],
+)
+def test_the_gateway_says_nothing(interrupted, words, module):
+    done = interrupted("app.gateway.main", words, module)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there each host is served alone")
+def test_an_adapter_of_a_backend_says_nothing(tmp_path, monkeypatch):
+    from app.gateway.backend.client import request
+    from app.gateway.backend.rendezvous import STOP, Place
+
+    home = tmp_path / "toolcrib"
+    monkeypatch.setenv("TOOLCRIB_HOME", str(home))
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "terminal", "version": "1"},
+    }
+    line = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    command = [sys.executable, "-m", "app.gateway.main", "--profile", "default"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as adapter:
+        adapter.stdin.write(json.dumps(line).encode() + b"\n")
+        adapter.stdin.flush()
+        assert b"serverInfo" in adapter.stdout.readline()
+        adapter.send_signal(signal.SIGINT)
+        assert adapter.wait(30) == 130
+        assert adapter.stderr.read() == b""
+    assert request(Place(str(home)), STOP, seconds=30) is not None
+
+
+def test_toolcrib_team_without_a_reader_says_nothing(tmp_path):
+    pytest.importorskip("psycopg")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "app.team_server.program", "token", "new-key"],
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
