@@ -23,6 +23,8 @@ from app.market.launch import (
 from app.market.seed import take_seed
 from app.registry import installing
 from app.system.quoting import quoted
+from store import servers
+from store.records import RETIRED
 from store.typed import Json
 
 _NONE: Mapping[str, str] = {}
@@ -85,25 +87,31 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         choice = installing.ready(ctx, entry, choice, private=private)
         values = given_values(args.values, choice, console)
         launch = launch_of(entry, choice, values, private=private)
+        before = [one.id for one in servers.all_servers(db) if one.status != RETIRED]
         done = installing.install(
             ctx, db, entry, choice, launch, source=known.source, name=args.name or "",
             values=values, query=args.purpose,
         )  # fmt: skip
     name, text = done.names[0], launch_text(launch)
-    value = {"added": name, "from": entry.name, "version": entry.version, "command": text.command}
-    console.result(
-        value,
-        lambda: "\n".join(
-            [
-                f"  {visible(name)}: {text.command}",
-                *(f"      {note}" for note in text.notes),
-                f"Added. Nothing was started. Read its tools: toolcrib scan {quoted(name)}",
-                f"They are held until you approve them: toolcrib trust {quoted(name)}",
-                f"See which of them fit in the budget: toolcrib profile fit {quoted(name)}",
-            ]
-        ),
-    )
+    is_new = done.registered.server_ids[0] not in before
+    result = {
+        "added": name, "state": "added" if is_new else "same", "from": entry.name,
+        "version": entry.version, "command": text.command,
+    }  # fmt: skip
+    shown = [f"  {visible(name)}: {text.command}", *(f"      {note}" for note in text.notes)]
+    console.result(result, lambda: "\n".join([*shown, *_next_lines(quoted(name), is_new)]))
     return 0
+
+
+def _next_lines(name: str, is_new: bool) -> list[str]:
+    fit = f"See which of them fit in the budget: toolcrib profile fit {name}"
+    if not is_new:
+        return [f"It was there already, called {name}. Its tools stay as they are.", fit]
+    return [
+        f"Added. Nothing was started. Read its tools: toolcrib scan {name}",
+        f"They are held until you approve them: toolcrib trust {name}",
+        fit,
+    ]
 
 
 def split_version(wanted: str) -> tuple[str, str]:

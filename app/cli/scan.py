@@ -25,7 +25,7 @@ from app.registry import importing
 from app.registry.register import RegisterResult, Target, register, targets
 from app.system.quoting import joined, quoted
 from store import servers, tools
-from store.records import NEEDS_SIGN_IN, READ, ServerRecord
+from store.records import NEEDS_SIGN_IN, READ, RETIRED, ServerRecord
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def add(verbs: Verbs) -> None:
         "add",
         run_add,
         page='JSON: {"added": NAME, "state": added, replaced or same}; with --from'
-        ' {"added", "from", "version", "command"}, and with --dry-run what is known of it.',
+        ' {"added", "state", "from", "version", "command"}, and with --dry-run what is known.',
     )
     name = typed.add_argument("name", help="with --from it may be left out")
     typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE")
@@ -158,13 +158,13 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
             transport="stdio", command=first, args=tuple(args.command[1:]), env=env, cwd=args.cwd
         )
     with ctx.store() as db:
-        before = servers.by_name(db, args.name)
+        before = {one.id: one.spec.key for one in servers.all_servers(db) if one.status != RETIRED}
         taken = importing.add_server(ctx, db, args.name, launch)
         after = servers.by_name(db, taken.names[0])
     name = taken.names[0]
     state = "added"
-    if before is not None and after is not None and before.id == after.id:
-        state = "same" if before.spec.key == after.spec.key else "replaced"
+    if after is not None and after.id in before:
+        state = "same" if before[after.id] == after.spec.key else "replaced"
     words = _ADDED[state] if name == args.name else f"{_ADDED[state]} It is called {name} here."
     read = f"Read its tools: toolcrib scan {quoted(name)}"
     console.result(

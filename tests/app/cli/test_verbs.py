@@ -567,6 +567,21 @@ def test_what_is_only_listed_is_marked_and_not_proposed(verb: Verb, capsys: Any)
     assert f"{other} cannot be added" in capsys.readouterr().err
 
 
+def test_a_listed_server_that_a_file_names_already_is_not_said_to_be_new(
+    verb: Verb, capsys: Any
+) -> None:
+    memory = "npm/modelcontextprotocol.server-memory"
+    first = verb("add", "--from", memory)
+    assert first["state"] == "added" and first["added"] == "server-memory"
+    assert verb("add", "--from", memory) | {"state": "added"} == first
+    assert run(["add", "--from", memory, "another"]) == 0
+    shown = capsys.readouterr().out
+    assert "It was there already, called server-memory. Its tools stay as they are." in shown
+    assert "Added" not in shown and "held" not in shown
+    typed = verb("add", "third", "--", *shlex.split(first["command"]))
+    assert typed == {"added": "server-memory", "state": "same"}
+
+
 def test_a_ctrl_c_while_modules_are_imported_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
