@@ -128,7 +128,8 @@ def _calibration_json(
 
 def _calibration_text(calibration: Calibration, compared: Comparison | None, *, used: bool) -> str:
     served = sum(calibration.passed.values())
-    lines = [f"{calibration.queries} labelled queries, {served} get their tools."]
+    queries = plural(calibration.queries, "labelled query")
+    lines = [f"{queries}, {served} of them with their tools in."]
     if calibration.unknown:
         lines.append(f"{calibration.unknown} more name no tool of this catalog.")
     lines += [_sweep_text(sweep) for sweep in (calibration.theta, calibration.delta) if sweep]
@@ -148,7 +149,8 @@ def _calibration_text(calibration: Calibration, compared: Comparison | None, *, 
     if used:
         lines.append("Written to the profile.")
     elif calibration.queries:
-        lines.append("Use it with: toolcrib calibrate --use")
+        how = "To use it all the same" if calibration.note else "Use it with"
+        lines.append(f"{how}: toolcrib calibrate --use")
     else:
         lines.append("There is nothing to use yet: nothing was written.")
         lines.append("Label queries first: toolcrib labels add QUERY SERVER/TOOL")

@@ -54,6 +54,10 @@ def _repair(ctx: AppContext, console: Console) -> None:
 
 
 def _text(results: tuple[Result, ...]) -> str:
-    rows = table([[r.check, r.state, r.text] for r in results])
-    hints = dict.fromkeys(r.hint for r in results if r.hint)
-    return "\n".join([rows, *(["", *hints] if hints else [])])
+    rows = [
+        row
+        for r in results
+        for row in ([r.check, r.state, r.text], ["", "", f"  {r.hint}"])
+        if row[2].strip()
+    ]
+    return table(rows)

@@ -411,12 +411,14 @@ def _hosts_text(hosts: list[Json]) -> str:
     if not hosts:
         return "No host was found here. See every known one with: toolcrib hosts --all"
     rows = [["host", "servers", "way", "tokens ≈", "state", "recommended", "why"]]
+    problems = [f"{one['id']}: {one['problem']}" for one in hosts if one["problem"]]
     for one in hosts:
         count = sum(len(file["servers"]) for file in one["files"]) + len(one["behind"])
-        state = one["problem"] or one["state"]
+        state = one["state"]
         if one["profile"] not in ("", DEFAULT):
             state = f"{state}, profile {one['profile']}"
         tokens = f"{number(one['tokens'])}{' +on demand' if one['later'] else ''}"
         way = [one["id"], str(count), one["mode"], tokens]
-        rows.append([*way, state, one["recommended"], one["reason"]])
-    return table(rows, right=frozenset({1, 3}))
+        advice = [one["recommended"], one["reason"]]
+        rows.append([*way, state, *(["", "see below"] if one["problem"] else advice)])
+    return "\n".join([table(rows, right=frozenset({1, 3})), *problems])

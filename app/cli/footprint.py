@@ -405,7 +405,8 @@ def _check_text(value: Json, whole: Expansion) -> str:
         lines.append("Or give narrower agents a profile each:")
         for part in value["parts"]:
             servers = ", ".join(part["servers"])
-            lines.append(f"  {part['name']}: {number(part['tokens'])} tokens, {servers}")
+            named = "" if servers == part["name"] else f", {servers}"
+            lines.append(f"  {part['name']}: {number(part['tokens'])} tokens{named}")
         lines.append("Make them with: toolcrib profile split")
     return "\n".join(lines)
 

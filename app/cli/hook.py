@@ -140,7 +140,7 @@ def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     ]
 
     def text() -> str:
-        head = ["host", "hook", "file"]
+        head = ["host", "installed", "file"]
         body = [[state.host.id, one.words or "no", str(state.path)] for one, state in states]
         return table([head, *body])
 

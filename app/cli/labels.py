@@ -61,7 +61,10 @@ def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     ]
     rows = [["id", "by", "query", "expected"]]
     rows += [[str(r.id), r.source, r.query, ", ".join(r.expected) or "no tool"] for r in records]
-    console.result({"labels": value}, lambda: table(rows, right=frozenset({0})))
+    none = "No query is labelled yet. Label one: toolcrib labels add QUERY SERVER/TOOL"
+    console.result(
+        {"labels": value}, lambda: table(rows, right=frozenset({0})) if records else none
+    )
     return 0
 
 

@@ -188,11 +188,11 @@ def _value(name: str, now: object, text: str) -> object:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ToolcribError(f"{name} cannot be {text!r}.", f"It is now {now!r}.") from error
+        raise ToolcribError(f"{name} cannot be {text!r}.", f"It stays {now!r}.") from error
     if isinstance(now, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, list):
         value = tuple(value)
     if now is not None and value is not None and type(value) is not type(now):
-        raise ToolcribError(f"{name} cannot be {text!r}.", f"It is now {now!r}.")
+        raise ToolcribError(f"{name} cannot be {text!r}.", f"It stays {now!r}.")
     return value

@@ -105,7 +105,7 @@ def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) ->
             [one.host.id, one.problem or ("yes" if one.installed else "no"), str(one.path)]
             for one in states
         ]
-        return table([["host", "words", "file"], *body])
+        return table([["host", "installed", "file"], *body])
 
     console.result({"hosts": rows}, text)
     return 0

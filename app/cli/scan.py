@@ -15,7 +15,7 @@ from app.cli.console import Console, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.core.text import visible
+from app.core.text import plural, visible
 from app.hosts.display import LaunchText, launch_text, spec_text
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
@@ -369,7 +369,12 @@ def _text(answer: Json) -> str:
         state = "disabled" if s["disabled"] else s["status"]
         state = state if s["trusted"] else f"{state}, not trusted"
         rows.append([s["name"], ", ".join(s["hosts"]), state, str(s["tools"]), s["problem"]])
+    read = sum(s["status"] == READ for s in answer["servers"])
+    known = plural(sum(s["tools"] for s in answer["servers"]), "tool")
     lines = [table(rows, right=frozenset({3}))]
+    lines.append(f"\n{read} of {plural(len(answer['servers']), 'server')} read, {known}.")
+    if read:
+        lines.append("See what they cost: toolcrib footprint")
     lines += [f"{f['file']}: {f['problem']}" for f in answer["files"] if f["problem"]]
     waiting = [s["name"] for s in answer["servers"] if s["status"] == NEEDS_SIGN_IN]
     lines += [f"Sign in with: toolcrib sign-in {quoted(name)}" for name in waiting]

@@ -259,7 +259,7 @@ def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:
     if mode not in MODES:
         return f"There is no mode called {mode}; there are {', '.join(MODES)}."
     if mode == NATIVE and facts.writable and facts.native is None:
-        return f"{facts.name} has no per-tool switches in its files."
+        return f"{facts.name} has no per-tool switches in its files. Choose pruned or through."
     if mode in (PRUNED, THROUGH) and not gateway_path.is_absolute():
         return "The gateway's path must be absolute."
     return ""

@@ -165,7 +165,7 @@ class RemoteChannel:
             anyio.run(self._talk, on_line)
         except* (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as group:
             if not self.fault:
-                self._trouble = f"It could not be reached: {_first(group)}"
+                self._trouble = _unreached(_first(group))
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._trouble = self._trouble or "It hung up."
         except* Exception as group:  # noqa: BLE001 - who waits must hear of it, whatever it was
@@ -277,7 +277,7 @@ class RemoteChannel:
         text = "It could not be reached" if unsent else "The connection broke, it may have run"
         answers = _answers(request, self._named(f"{text}: {reason}"))
         if not self._greeted or not (answers or _may_be_lost(request)):
-            self.refusal, self._trouble = 0, f"It could not be reached: {reason}"
+            self.refusal, self._trouble = 0, _unreached(reason)
             self._end()
         else:
             # a server that took the message answers on the other connection
@@ -399,6 +399,12 @@ def _sent(request: httpx2.Request) -> Json:
     except (ValueError, httpx2.RequestNotRead):
         return {}
     return message if isinstance(message, dict) else {}
+
+
+def _unreached(reason: str) -> str:
+    """Sentences on a server that did not answer, and what to do."""
+    plain = reason.removesuffix(".")
+    return f"It could not be reached: {plain}. Check its URL, and that the server runs."
 
 
 def _first(group: BaseExceptionGroup[Any]) -> str:

@@ -147,7 +147,10 @@ async def _attempts(visit: SignInRequest) -> Grant | ToolcribError:
             "The server's operator has to correct that.",
         )
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
-        return ToolcribError("The sign-in could not be reached.", "Try again later.")
+        return ToolcribError(
+            "The server, or its page for signing in, could not be reached.",
+            "Check its URL and the network, then try again.",
+        )
 
 
 async def _flow(visit: SignInRequest, listener: Listener, method: Any) -> Grant:

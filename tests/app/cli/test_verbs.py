@@ -383,6 +383,32 @@ def _group(parser: argparse.ArgumentParser) -> Any:
     return group
 
 
+def test_each_answer_says_what_to_do_next(verb: Verb, db: apsw.Connection, capsys: Any) -> None:
+    def texts(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert run(words) == code
+        return " ".join("".join(capsys.readouterr()).split())
+
+    assert "0 of 2 servers read, 3 tools." in texts("scan", code=4)
+    with transaction(db):
+        db.execute("UPDATE servers SET status = 'read'")
+    assert "2 of 2 servers read, 3 tools. See what they cost: toolcrib footprint" in texts(
+        "scan", code=4
+    )
+    assert texts("labels", "list") == (
+        "No query is labelled yet. Label one: toolcrib labels add QUERY SERVER/TOOL"
+    )
+    refused = texts("profile", "set", "routing.k=many", code=1)
+    assert refused == "toolcrib: routing.k cannot be 'many'. It stays 10."
+    native = texts("export", "cursor", "--mode", "native", code=1)
+    assert native.endswith("no per-tool switches in its files. Choose pruned or through.")
+    assert "There is no server called x. Known are: files, github." in texts(
+        "server", "disable", "x", code=1
+    )
+    assert texts("rules", "status").startswith("host installed file")
+    assert texts("hook", "status").startswith("host installed file")
+
+
 def test_without_tools_verbs_say_so_at_once(
     ctx: AppContext,
     monkeypatch: pytest.MonkeyPatch,
@@ -394,6 +420,8 @@ def test_without_tools_verbs_say_so_at_once(
     for words in (["route", "a file"], ["footprint"], ["profile", "show"]):
         assert run(words) == 0
         assert capsys.readouterr().out == "No tools known yet. Read some with: toolcrib scan\n"
+    assert run(["server", "disable", "x"]) == 1
+    assert "No server is known yet: toolcrib scan finds some." in capsys.readouterr().err
     for words in (["calibrate"], ["learn"], ["trust", "x"], ["profile", "off", "x"]):
         assert run(words) == 1
         assert "toolcrib scan" in capsys.readouterr().err
@@ -548,6 +576,10 @@ def test_hosts_names_the_way_that_each_has_now_and_a_broken_file_is_named(
     verb("export", "cursor", "--mode", "through")
     file = Path(os.environ["HOME"]) / ".cursor/mcp.json"
     file.write_text("{ nothing")
+    assert run(["hosts"]) == 0
+    _, cursor, problem = capsys.readouterr().out.splitlines()[:3]
+    assert "not readable" in cursor and cursor.endswith("see below") and str(file) not in cursor
+    assert problem.startswith(f"cursor: {file}: The file is not valid JSON")
     assert run(["export", "cursor", "--mode", "pruned"]) == 1
     assert f"{file}: The file is not valid JSON" in capsys.readouterr().err
 

@@ -71,7 +71,7 @@ def test_without_an_encoder_nothing_is_timed(ctx: AppContext, home: Path, tmp_pa
 
 
 def test_what_is_wrong_is_a_problem_with_what_to_do(
-    ctx: AppContext, db: apsw.Connection, add_server: Any, home: Path
+    ctx: AppContext, db: apsw.Connection, add_server: Any, home: Path, capsys: Any
 ) -> None:
     add_server("github", "create_issue")
     db.execute("UPDATE tools SET raw = '{'")
@@ -83,6 +83,10 @@ def test_what_is_wrong_is_a_problem_with_what_to_do(
     bad = [one for many in results.values() for one in many if one.state == BAD]
     assert {one.check for one in bad} == {"settings", "store", "host"}
     assert all(one.hint for one in bad)
+    assert run(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (place,) = [place for place, line in enumerate(lines) if "Cursor: " in line]
+    assert lines[place + 1].strip() == "Correct the file, then scan again."
 
 
 def test_the_verb_runs_where_the_settings_cannot_be_read(

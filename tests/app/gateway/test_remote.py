@@ -136,7 +136,9 @@ def test_a_wrong_address_is_one_clear_error(web, upstream):
 
 def test_a_server_that_is_not_there_is_one_clear_error(upstream):
     one, listener = upstream("http", f"http://127.0.0.1:{free_port()}/mcp")
-    assert "could not be reached" in ask(one, "tools/list", {})
+    reason = ask(one, "tools/list", {})
+    assert "It could not be reached: " in reason
+    assert ". Check its URL, and that the server runs." in reason and ".." not in reason
     assert listener.problems and "tried again" in ask(one, "tools/list", {})
 
 
