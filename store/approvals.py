@@ -2,7 +2,7 @@
 
 import apsw
 
-from store.records import Approval
+from store.records import Approval, storable
 
 _COLUMNS = "id, made, expires, profile, session, host, tool, hash, arguments, state"
 _KEPT = 1_000  # decided rows
@@ -30,7 +30,7 @@ def add(
         "INSERT INTO approvals"
         " (made, expires, profile, session, host, tool, hash, arguments, state)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'waiting') RETURNING id",
-        (made, expires, profile, session, host, tool, tool_hash, arguments),
+        (made, expires, profile, session, storable(host), tool, tool_hash, storable(arguments)),
     )
     return int(next(iter(row))[0])
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 import apsw
 
 from store.damage import json_object
-from store.records import EventRecord, Observed
+from store.records import EventRecord, Observed, storable
 from store.typed import Any
 
 _COLUMNS = "at, kind, profile, host, session, tool, query, tokens, ms, problem, detail"
+_LONGEST_TOOL = 300  # characters: a model may call what it likes
 
 
 def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
-    """Append events."""
+    """Append events; names and queries are as a host or a model sent them."""
     db.executemany(
         f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -21,14 +22,14 @@ def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
                 e.at,
                 e.kind,
                 e.profile,
-                e.host,
+                storable(e.host),
                 e.session,
-                e.tool,
-                e.query,
+                _tool(e),
+                storable(e.query),
                 e.tokens,
                 e.ms,
-                e.problem,
-                json.dumps(e.detail, ensure_ascii=False) if e.detail else "{}",
+                storable(e.problem),
+                storable(json.dumps(e.detail, ensure_ascii=False)) if e.detail else "{}",
             )
             for e in events
         ],
@@ -38,8 +39,12 @@ def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
 def has(db: apsw.Connection, event: EventRecord) -> bool:
     """True if the journal holds this event of its session."""
     sql = "SELECT 1 FROM events WHERE at = ? AND session = ? AND kind = ? AND tool = ?"
-    row = db.execute(sql, (event.at, event.session, event.kind, event.tool)).fetchone()
+    row = db.execute(sql, (event.at, event.session, event.kind, _tool(event))).fetchone()
     return row is not None
+
+
+def _tool(event: EventRecord) -> str:
+    return storable(event.tool[:_LONGEST_TOOL])
 
 
 def since(db: apsw.Connection, at: float) -> list[EventRecord]:

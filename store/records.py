@@ -21,6 +21,11 @@ MANUAL = "manual"  # the host of an entry that Toolcrib itself was given
 HOOK = "hook"  # the mode of a write that is about a hook, not about servers
 
 
+def storable(text: str) -> str:
+    """The text with a replacement for halves of characters, which no file and no terminal takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
     """Launch or address of a server, without any secret value.

@@ -8,6 +8,7 @@ from typing import Any
 from app.core.home import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
+from store.records import storable
 from store.typed import JsonMapping
 
 GATEWAY = "toolcrib-gateway"
@@ -98,11 +99,6 @@ def wrapped_as(outer: LaunchSpec, inner: LaunchSpec, server: str = "") -> Launch
     home = {name: value for name, value in outer.env.items() if name == HOME_VARIABLE}
     args = (*own, dashes, inner.command, *inner.args)
     return replace(inner, command=outer.command, args=args, env={**inner.env, **home})
-
-
-def storable(text: str) -> str:
-    """The text with a replacement for halves of characters, which no file and no terminal takes."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _words_of(launch: LaunchSpec) -> Iterator[str]:

@@ -12,11 +12,12 @@ from app.core.endpoint import behind_at, profile_at, team_profile_at
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
-from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, storable, view_entry
+from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, view_entry
 from app.hosts.extensions import view_extension
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, NativeRoute, load_hosts
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
+from store.records import storable
 from store.typed import JsonMapping
 
 # Claude Code keeps its state and all its projects' histories in one file.

@@ -39,6 +39,7 @@ SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversat
 _NOTES = 600  # characters of a server's instructions, given once a session
 _ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
 _LONGEST_QUERY = 500  # characters kept in the journal
+_LONGEST_NAME = 300  # characters of a tool that is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +379,8 @@ class MenuHandler:
         state = self._access.state(session)
         candidates = self._finder.candidates(name, state, self._view.generation)
         self._journal.add("miss", tool=name, problem=reason, detail={"near": candidates})
-        body: Json = {"error": "tool_not_available", "tool": name, "reason": reason}
+        shown = name[:_LONGEST_NAME]
+        body: Json = {"error": "tool_not_available", "tool": shown, "reason": reason}
         if self._access.problems:
             body["settings"] = list(self._access.problems)
         return {**body, "available": [t for t in candidates if t != name]}

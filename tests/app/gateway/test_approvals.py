@@ -288,3 +288,13 @@ def test_a_stateless_hosts_call_is_sent_by_a_yes_in_the_window(
     assert done["resultType"] == "complete" and "hi" in str(done)
     calls = [m for m in log("probe") if m.get("method") == "tools/call"]
     assert len(calls) == 1
+
+
+def test_halves_of_characters_wait_for_a_yes_like_others(ready: Any) -> None:
+    host, database, calls = ready()
+    number = ask(host, "half \ud800")
+    waits = one_waiting(host, database)
+    assert "half ?" in waits.arguments
+    choose(database, waits.id, DENIED)
+    assert host.wait(number)["result"]["isError"]
+    assert not calls()

@@ -86,3 +86,18 @@ def test_only_the_newest_events_are_kept(database, monkeypatch):
 
 def test_closing_an_unused_journal_opens_nothing(tmp_path):
     Journal(lambda: 1 / 0, profile="p", session="s").close()
+
+
+HALF = "x\ud800"  # of a character, as JSON may hold it and no database takes it
+
+
+def test_halves_of_characters_cost_no_event(database):
+    journal = make(database)
+    journal.host = HALF
+    journal.add("search", query=HALF, problem=HALF, detail={"near": [HALF]})
+    journal.add("miss", tool=HALF + "y" * 1_000_000)
+    journal.close(10)
+    missed, searched = kept(database)
+    assert (searched.host, searched.query, searched.problem) == ("x?", "x?", "x?")
+    assert searched.detail == {"near": ["x?"]}
+    assert missed.tool.startswith("x?yyy") and len(missed.tool) == 300
