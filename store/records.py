@@ -132,6 +132,11 @@ class ToolRecord:
         schema = self.raw.get("inputSchema")
         return schema if isinstance(schema, dict) else {}
 
+    def has_hint(self, hint: str) -> bool:
+        """True if its annotations say so of it: readOnlyHint, destructiveHint."""
+        annotations = self.raw.get("annotations")
+        return isinstance(annotations, dict) and annotations.get(hint) is True
+
 
 @dataclass(frozen=True, slots=True)
 class NewTool:

@@ -23,7 +23,6 @@ from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BADGE, BAR, FAINT
 from ui.widgets.row_table import RowTable, TickTable
 from ui.widgets.rows import as_rows
-from ui.windows.palette import _Entries
 
 ODD = (None, -1, 10**30, float("nan"), float("inf"), "", "x" * 70_000, "\ud800", b"\xff", [], {}, 0)
 ROLES = [*map(int, list(Qt.ItemDataRole)[:16]), BADGE, BAR, FAINT]
@@ -70,9 +69,6 @@ def made(kind: type, rows: list[Odd]) -> Any:
     elif kind is HostListModel:
         model = HostListModel()
         model._rows = rows
-    elif kind is _Entries:
-        model = _Entries(QApplication.instance())
-        model.show(rows)
     else:
         takes = "host_names" in kind.__init__.__code__.co_varnames  # type: ignore[misc]
         model = kind(*([{}] if takes else []), *([()] if kind.__name__ == "_Table" else []))

@@ -41,7 +41,7 @@ def drawn(script: str, tmp_path: Path, *words: str) -> list[str]:
 
 def test_every_model_is_guarded_and_draws_rows_of_any_kind(tmp_path: Path) -> None:
     lines = drawn("damaged_rows.py", tmp_path, str(tmp_path / "cache"))
-    assert len(lines) >= 18 and all(line.startswith("drawn ") for line in lines), lines
+    assert len(lines) >= 17 and all(line.startswith("drawn ") for line in lines), lines
 
 
 def test_the_window_shows_a_damaged_store_page_by_page(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_first_steps_name_the_host_in_view_and_not_a_sum(window, ctx, qtbot):
 
 def test_the_report_is_on_every_host_and_the_way_out_is_in_the_menu(window, places, qtbot):
     action(window, "Export report…").trigger()
-    dialog = window.findChild(QFileDialog, "saveReport")
+    dialog = window.findChild(QFileDialog, "saveFile")
     dialog.fileSelected.emit(str(places.home / "all.json"))
     dialog.reject()
     report = json.loads((places.home / "all.json").read_text(encoding="utf-8"))

@@ -58,7 +58,7 @@ def test_the_list_is_saved_as_markdown_csv_and_json(page, services, qtbot, home)
     for ending, start in (("md", "# Tools"), ("csv", "host,mode,"), ("json", "{")):
         file = home / f"report.{ending}"
         next(b for b in page.tools.findChildren(QPushButton) if b.text() == "Export…").click()
-        dialog = page.tools.findChild(QFileDialog, "saveReport")
+        dialog = page.tools.findChild(QFileDialog, "saveFile")
         dialog.fileSelected.emit(str(file))
         dialog.reject()
         dialog.setObjectName("done")

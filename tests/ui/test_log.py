@@ -30,7 +30,7 @@ def test_toolcribs_own_log_is_filtered_and_saved(services, parent, tmp_path):
     assert log.view.toPlainText() == "two tools"
     assert log.count.text() == "1 of 3 lines"
     log._save()
-    dialog = log.findChild(QFileDialog, "saveLog")
+    dialog = log.findChild(QFileDialog, "saveFile")
     dialog.fileSelected.emit(str(tmp_path / "kept.log"))
     dialog.reject()
     assert (tmp_path / "kept.log").read_text() == "two tools\n"

@@ -18,7 +18,7 @@ def window(fill, open_window):
 
 def texts(window):
     model = window.finder.model
-    return [model.index(row).data() for row in range(model.rowCount())]
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
 def open_palette(window):

@@ -3,19 +3,17 @@
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QPlainTextEdit,
     QWidget,
 )
 
-from app.core.errors import ToolcribError
 from app.core.logs import log_tail
-from app.core.safe_write import write_file
 from app.core.server_logs import server_log
 from app.core.text import plural
+from ui.shell.saving import choose_file, write_chosen
 from ui.shell.services import Services
 from ui.widgets.boxes import hbox
 from ui.widgets.dialog import Dialog
@@ -45,11 +43,10 @@ class LogDialog(Dialog):
         self._services = services
         self._lines: list[str] = []
         self.resize(900, 560)
-        self.source = named(Choice(), "Log of")
-        self.source.addItem("Toolcrib", OWN)
         catalog = services.live.catalog
-        for server in sorted(s.name for s in catalog.servers) if catalog else ():
-            self.source.addItem(server, server)
+        servers = sorted(s.name for s in catalog.servers) if catalog else []
+        rows = [("Toolcrib", OWN), *zip(servers, servers, strict=True)]
+        self.source = named(Choice(rows=rows), "Log of")
         self.filter = named(IconField(services.theme), "Filter")
         self.filter.setPlaceholderText("Show lines that contain…")
         self.follow = named(QCheckBox("&Follow"), tip="Show new lines as they come")
@@ -117,26 +114,14 @@ class LogDialog(Dialog):
             self._timer.stop()
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.view.toPlainText())
-        self._services.show_status("Copied the lines shown")
+        self._services.copy(self.view.toPlainText(), "the lines shown")
 
     def _save(self) -> None:
-        start = str(self._services.places.home / self.file.name)
-        dialog = named(QFileDialog(self, "Save log", start, "Text (*.log *.txt)"), name="saveLog")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.selectFile(start)
-        dialog.fileSelected.connect(lambda path: self._write(Path(path)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        start = self._services.places.home / self.file.name
+        choose_file(self, "Save log", start, "Text (*.log *.txt)", self._write)
 
     def _write(self, path: Path) -> None:
-        try:
-            write_file(path, f"{self.view.toPlainText()}\n".encode())
-        except (OSError, ToolcribError) as error:
-            reason = error.title if isinstance(error, ToolcribError) else error.strerror
-            self._services.show_status(f"Not written: {path}: {reason}")
-            return
-        self._services.show_status(f"Log written to {path}")
+        write_chosen(self._services, path, f"{self.view.toPlainText()}\n", "Log")
 
     def _lay_out(self) -> None:
         copy = push_button("Copy", self._copy)

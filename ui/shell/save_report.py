@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.core.errors import ToolcribError
-from app.core.safe_write import write_file
 from app.core.text import plural
 from app.host_status.report import FORMS, report_of, written
 from app.host_status.sizes import HostSize
+from ui.shell.saving import choose_file, write_chosen
 from ui.shell.services import Services
 
 _KINDS = "Markdown (*.md);;CSV table (*.csv);;JSON (*.json)"
@@ -24,25 +23,12 @@ def save_report(services: Services, sizes: Sequence[HostSize], parent: QWidget) 
         )
         return
     name = f"toolcrib-{sizes[0].facts.id}" if len(sizes) == 1 else "toolcrib-hosts"
-    start = str(services.places.home / f"{name}.md")
-    dialog = QFileDialog(parent, "Export report", start, _KINDS)
-    dialog.setObjectName("saveReport")
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.selectFile(start)
-    dialog.fileSelected.connect(lambda path: _save(services, sizes, Path(path), catalog.encoding))
-    dialog.finished.connect(dialog.deleteLater)
-    dialog.open()
 
+    def save(path: Path) -> None:
+        form = path.suffix.lstrip(".").lower()
+        if form not in FORMS:
+            form, path = "md", path.with_name(f"{path.name}.md")
+        text = written(report_of(sizes), form, catalog.encoding)
+        write_chosen(services, path, text, f"Report on {plural(len(sizes), 'host')}")
 
-def _save(services: Services, sizes: Sequence[HostSize], path: Path, encoding: str) -> None:
-    form = path.suffix.lstrip(".").lower()
-    if form not in FORMS:
-        form, path = "md", path.with_name(f"{path.name}.md")
-    text = written(report_of(sizes), form, encoding)
-    try:
-        write_file(path, text.encode())
-    except (OSError, ToolcribError) as error:
-        reason = error.title if isinstance(error, ToolcribError) else error.strerror
-        services.show_status(f"Not written: {path}: {reason}")
-        return
-    services.show_status(f"Report on {plural(len(sizes), 'host')} written to {path}")
+    choose_file(parent, "Export report", services.places.home / f"{name}.md", _KINDS, save)

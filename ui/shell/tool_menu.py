@@ -48,8 +48,8 @@ def fill(menu: QMenu, services: Services, tools: Sequence[CatalogTool]) -> None:
             lambda: services.undo.push(Pin(live, able, not pinned)),
         )
     if len(rows) == 1:
-        menu.addAction("Show in &Catalog", lambda: _seek(services, rows[0]))
-        menu.addAction("&Why is it in or out?", lambda: _explain(services, rows[0]))
+        menu.addAction("Show in &Catalog", lambda: show_in_catalog(services, rows[0].tool.id))
+        menu.addAction("&Why is it in or out?", lambda: explain(services, rows[0].tool.id))
 
 
 def named_tool(services: Services, tool_id: str) -> list[CatalogTool]:
@@ -59,11 +59,13 @@ def named_tool(services: Services, tool_id: str) -> list[CatalogTool]:
     return [row] if row is not None else []
 
 
-def _seek(services: Services, row: CatalogTool) -> None:
+def show_in_catalog(services: Services, tool_id: int) -> None:
+    """Open the Catalog at a tool."""
     services.open_page("catalog")
-    services.live.sought.emit(row.tool.id)
+    services.live.sought.emit(tool_id)
 
 
-def _explain(services: Services, row: CatalogTool) -> None:
+def explain(services: Services, tool_id: int) -> None:
+    """Have the Playground say why a tool is in or out."""
     services.open_page("playground")
-    services.live.why.emit(row.tool.id)
+    services.live.why.emit(tool_id)

@@ -1,7 +1,7 @@
 """Settings, HTTP: the switch, whether the endpoint answers, and what a client needs to know."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSpinBox, QWidget
 
 from app.core.context import AppContext
@@ -82,18 +82,16 @@ class HttpTab(QWidget):
 
     def _copy_url(self) -> None:
         name = self._profile()
-        QGuiApplication.clipboard().setText(url_of(self._services.ctx, name))
-        self._services.show_status(f"Copied the URL of {name}")
+        self._services.copy(url_of(self._services.ctx, name), f"the URL of {name}")
 
     def _copy_token(self) -> None:
         name, ctx = self._profile(), self._services.ctx
-
-        def copy(token: str) -> None:
-            QGuiApplication.clipboard().setText(token)
-            self._services.show_status(f"Copied the token of {name}")
-
-        read = self._services.tasks.wait  # the keychain may ask the user
-        read(lambda _job: token_for(ctx, name), copy, failed=self.failed.emit, owner=self)
+        self._services.tasks.wait(  # the keychain may ask the user
+            lambda _job: token_for(ctx, name),
+            lambda token: self._services.copy(token, f"the token of {name}"),
+            failed=self.failed.emit,
+            owner=self,
+        )
 
 
 def _written(ctx: AppContext) -> str:

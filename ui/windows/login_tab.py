@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QShowEvent, QUndoCommand
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import ToolcribError
@@ -12,6 +12,7 @@ from app.gateway.backend.login import LoginState, login_state, switch
 from ui.look.text import with_tilde
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
+from ui.shell.steps import Step
 from ui.widgets.boxes import STYLE, vbox
 from ui.widgets.label import PlainLabel
 from ui.windows.setting_fields import LOGIN
@@ -63,7 +64,7 @@ class LoginTab(QWidget):
             self.follow()
             self.failed.emit(error)
         else:
-            self._services.undo.push(SwitchLogin(self._services, on=on))
+            self._services.undo.push(_step(self._services, on=on))
             self.switched.emit()
 
     def _show(self, state: LoginState) -> None:
@@ -74,27 +75,16 @@ class LoginTab(QWidget):
         self.state.setText(state.sentence)
 
 
-class SwitchLogin(QUndoCommand):
-    """The switch, once it was made: its first redo has nothing left to do."""
+def _step(services: Services, *, on: bool) -> Step:
+    """The switch as a step, once it was made."""
 
-    def __init__(self, services: Services, *, on: bool) -> None:
-        super().__init__(f"Switch starting with your login {'on' if on else 'off'}")
-        self._services, self._on, self._is_made = services, on, True
-
-    def redo(self) -> None:
-        """Make it again."""
-        self._set(on=self._on)
-
-    def undo(self) -> None:
-        """The other way."""
-        self._set(on=not self._on)
-
-    def _set(self, *, on: bool) -> None:
-        if self._is_made:
-            self._is_made = False
-            return
+    def make(*, on: bool) -> None:
         try:
-            switch(self._services.ctx, on=on)
+            switch(services.ctx, on=on)
         except ToolcribError as error:
-            self.setObsolete(True)  # nothing changed: there is nothing to go back to
-            self._services.tasks.failed.emit(error)
+            step.setObsolete(True)  # nothing changed: there is nothing to go back to
+            services.tasks.failed.emit(error)
+
+    text = f"Switch starting with your login {'on' if on else 'off'}"
+    step = Step(text, lambda: make(on=on), lambda: make(on=not on), made=True)
+    return step

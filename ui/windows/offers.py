@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from ui.look.glossary import TERMS
 from ui.shell.actions import Tick
 from ui.shell.services import Services
+from ui.shell.tool_menu import explain
 from ui.windows.help import show_numbers
 from ui.windows.palette_entries import TERM, Entry, PaletteActions, catalogue_entries
 from ui.windows.window_actions import WindowActions
@@ -20,18 +21,13 @@ def offers(
     catalog = services.live.catalog
     in_catalog = PaletteActions(
         show_tool=lambda number: actions.catalog().content.show_tool(number),
-        why=partial(_why, services),
+        why=partial(explain, services),
         show_server=lambda name: actions.catalog().show_server(name),
         turn=partial(_turn, services),
     )
     entries = catalogue_entries(catalog, in_catalog) if catalog else ()
     terms = [Entry(TERM, term, "term", partial(show_numbers, parent)) for term, _ in TERMS]
     return [*commands, *entries, *terms]
-
-
-def _why(services: Services, number: int) -> None:
-    services.open_page("playground")
-    services.live.why.emit(number)
 
 
 def _turn(services: Services, server: str, on: bool) -> None:

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QStyleOptionViewItem, QWidget
 from shiboken6 import isValid
 
 from ui.look.theme import GAP, ROW, Theme
 from ui.widgets.boxes import vbox
+from ui.widgets.columns import Column
 from ui.widgets.delegates import RowDelegate
-from ui.widgets.guarded import Guarded
 from ui.widgets.label import PlainLabel
-from ui.widgets.row_table import Index
+from ui.widgets.row_table import Index, RowTable
 from ui.windows.palette_entries import ICONS, Entry, matches
 
 WIDTH = 560
@@ -21,7 +21,16 @@ _TOP = 84  # pixels from the window's upper edge
 _ENTRY = int(Qt.ItemDataRole.UserRole) + 20
 _HINT = "> commands   # tools   @ servers   ? terms      Enter runs · Ctrl+Enter on a tool: Why?"
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
-_ROOT = QModelIndex()
+_COLUMNS: tuple[Column[Entry], ...] = (
+    Column(
+        "Found",
+        lambda entry: entry.text,
+        roles={
+            _ENTRY: lambda entry: entry,
+            Qt.ItemDataRole.AccessibleTextRole: lambda e: f"{e.text}, {e.hint or e.kind}",
+        },
+    ),
+)
 
 
 class CommandPalette(QFrame):
@@ -46,7 +55,7 @@ class CommandPalette(QFrame):
         self._before: QWidget | None = None  # what had the focus
         self.line = QLineEdit(placeholderText="Search tools or run a command")
         self.line.setAccessibleName("Search tools or run a command")
-        self.model = _Entries(self)
+        self.model = RowTable(_COLUMNS, self)
         self.list = QListView(uniformItemSizes=True)
         self.list.setAccessibleName("Found")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -129,7 +138,7 @@ class CommandPalette(QFrame):
             self.line.setText(entry.text)
 
     def _find(self, typed: str) -> None:
-        self.model.show(matches(self._entries, typed))
+        self.model.replace_rows(matches(self._entries, typed))
         some = self.model.rowCount() > 0
         self.list.setVisible(some)
         self.nothing.setVisible(not some)
@@ -138,7 +147,7 @@ class CommandPalette(QFrame):
     def _choose(self, row: int) -> None:
         last = self.model.rowCount() - 1
         if last >= 0:
-            self.list.setCurrentIndex(self.model.index(max(0, min(row, last))))
+            self.list.setCurrentIndex(self.model.index(max(0, min(row, last)), 0))
 
     def _place(self) -> None:
         row = max(ROW, self.fontMetrics().height() + 10)
@@ -147,30 +156,6 @@ class CommandPalette(QFrame):
         self.setFixedWidth(width)
         self.adjustSize()
         self.move((self._window.width() - width) // 2, _TOP)
-
-
-class _Entries(Guarded, QAbstractListModel):
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._rows: Sequence[Entry] = ()
-
-    def show(self, rows: Sequence[Entry]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not 0 <= index.row() < len(self._rows):
-            return None
-        entry = self._rows[index.row()]
-        if role == _ENTRY:
-            return entry
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{entry.text}, {entry.hint or entry.kind}"
-        return entry.text if role == Qt.ItemDataRole.DisplayRole else None
 
 
 class _EntryDelegate(RowDelegate):

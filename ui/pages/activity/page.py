@@ -1,5 +1,7 @@
 """Activity: what hosts ask Toolcrib's gateways for, as it happens and summed up."""
 
+from functools import partial
+
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
@@ -15,6 +17,7 @@ from ui.pages.activity.usage import UsageTab
 from ui.pages.activity.week import WeekTab
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.shell.tool_menu import show_in_catalog
 from ui.widgets.empty_state import EmptyState
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
@@ -114,9 +117,7 @@ class ActivityPage(Page):
         self._asking = False
         if self.live.paused or not events:
             if self._stack.currentIndex() == EMPTY and self.services.ctx.settings.host_records:
-                self.tabs.show()
-                self.tabs.setCurrentIndex(USAGE)
-                self._open(USAGE)
+                self._open_usage()
             return
         self.live.add(events)
         if self._stack.currentIndex() == EMPTY:
@@ -158,33 +159,30 @@ class ActivityPage(Page):
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self._on_tab)
-        for tab in (self.live, self.usage, self.week, self.suggestions, self.servers):
-            tab.result.connect(self._show_result)
+        self.live.result.connect(self._show_result)
         self.live.resumed.connect(self._request_events)
-        self.usage.failed.connect(self.messages.error)
-        self.week.failed.connect(self.messages.error)
-        self.suggestions.failed.connect(self.messages.error)
-        self.servers.failed.connect(self.messages.error)
+        for tab in (self.usage, self.week, self.suggestions, self.servers):
+            tab.result.connect(self._show_result)
+            tab.failed.connect(self.messages.error)
         live = self.services.live
         live.loaded.connect(self._count)
         live.toggled.connect(lambda _ids: self._count())
         live.configured.connect(self._count)
-        self.usage.tool_requested.connect(self._seek)
+        self.usage.tool_requested.connect(partial(show_in_catalog, self.services))
 
-    def _read_records(self) -> None:
-        """Open Usage without a journal, and read the hosts' records there."""
+    def _open_usage(self) -> None:
+        """Open Usage without a journal: it counts the hosts' records, too."""
         self.tabs.show()
         self.tabs.setCurrentIndex(USAGE)
         self._open(USAGE)
+
+    def _read_records(self) -> None:
+        self._open_usage()
         self.usage.records.click()
 
     def _show_result(self, text: str) -> None:
         if self.sender() is self._stack.currentWidget():
             self.result.emit(text)
-
-    def _seek(self, number: int) -> None:
-        self.services.open_page("catalog")
-        self.services.live.sought.emit(number)
 
     def _make_empty(self) -> EmptyState:
         return EmptyState(

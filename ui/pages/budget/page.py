@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLineEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
@@ -214,8 +214,7 @@ class BudgetPage(Page):
         )
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.command.text())
-        self.services.show_status("Copied the check for CI")
+        self.services.copy(self.command.text(), "the check for CI")
 
     def _lay_out(self) -> None:
         self._above = hbox((self.form, 4), (self.moves, 5))

@@ -1,9 +1,10 @@
 """The filled Catalog page: filter line, tree, details, treemap, linked with each other."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool, trust_server
@@ -14,11 +15,11 @@ from app.tokens.host_text import compact
 from store.records import ServerRecord
 from ui.look.text import APPROX, short
 from ui.look.theme import MARGIN
-from ui.pages.catalog.details import DetailsCard
+from ui.pages.catalog.details import Button, DetailsCard
 from ui.pages.catalog.details_text import server_details, several_details, tool_details
 from ui.pages.catalog.map_panel import MapPanel
 from ui.pages.catalog.sign_in_work import can_sign_in, can_sign_out
-from ui.pages.catalog.tree import ENABLE, NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
+from ui.pages.catalog.tree import NOTHING, CatalogTreeView
 from ui.pages.catalog.tree_model import CatalogTree
 from ui.pages.catalog.treemap_layout import Group, Item
 from ui.shell.actions import Pin, Tick
@@ -142,7 +143,6 @@ class CatalogContent(QWidget):
         self.tree.details_requested.connect(self.details.area.setFocus)
         self.map.tool_chosen.connect(self.show_tool)
         self.map.server_chosen.connect(self.show_server)
-        self.details.pressed.connect(self._on_button)
         self.details.log_wanted.connect(lambda name: show_log(self, self._services, name))
         self.details.call.clicked.connect(
             lambda: self.tree.call_requested.emit(self.tree.selected_tools()[0])
@@ -244,15 +244,26 @@ class CatalogContent(QWidget):
             self.details.show_details(details, self._server_buttons(server))
         elif len(tools) == 1:
             details = tool_details(tools[0], catalog, hosts=self._hosts(tools[0].server))
-            self.details.show_details(details, _tool_buttons(tools))
+            self.details.show_details(details, self._tool_buttons(tools))
         else:
-            self.details.show_details(several_details(tools), _tool_buttons(tools)[:2])
+            self.details.show_details(several_details(tools), self._tool_buttons(tools)[:2])
 
-    def _server_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+    def _server_buttons(self, server: ServerRecord) -> tuple[Button, ...]:
         reading, removal = self._reading_buttons(server), self._removal_buttons(server)
-        if server.trusted and not server.disabled and self._first_to_review(server) is not None:
-            return ((REVIEW, "shield-alert-outline"), *reading[:1], *removal)
+        first = self._first_to_review(server)
+        if server.trusted and not server.disabled and first is not None:
+            return (self._review_button(first), *reading[:1], *removal)
         return (*reading[:2], *removal)
+
+    def _review_button(self, tool_id: int) -> Button:
+        """Button that opens Review at a tool, 0 for none."""
+
+        def review() -> None:
+            self._services.open_page("review")
+            if tool_id:
+                self._services.live.review.emit(tool_id)
+
+        return (REVIEW, "shield-alert-outline", review)
 
     def _first_to_review(self, server: ServerRecord) -> int | None:
         """Id of the first tool of the server that is held, 0 for its own texts; None for none."""
@@ -262,55 +273,44 @@ class CatalogContent(QWidget):
             return held[0]
         return 0 if any(not one.get("decided") for one in findings_of(server)) else None
 
-    def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+    def _removal_buttons(self, server: ServerRecord) -> tuple[Button, ...]:
         """Buttons that remove this server, at once where it is Toolcrib's own."""
         from app.registry.own_servers import is_own  # not needed for the start
 
-        if is_own(server):
-            return (("Remove", "minus-circle-outline"),)
-        return (("Remove…", "minus-circle-outline"),) if server.entries else ()
+        own = is_own(server)
+        if not own and not server.entries:
+            return ()
+        remove = partial(self.tree.remove_requested.emit, server)
+        return (("Remove" if own else "Remove…", "minus-circle-outline", remove),)
 
-    def _reading_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+    def _reading_buttons(self, server: ServerRecord) -> tuple[Button, ...]:
+        tree = self.tree
         if server.disabled:
-            return ((ENABLE, "server"),)
-        again = ("Try again" if server.problem else "Read again", "refresh")
+            return (("Enable", "server", partial(tree.disable_requested.emit, server)),)
+        words = "Try again" if server.problem else "Read again"
+        again = (words, "refresh", partial(self.read_requested.emit, [server.id]))
         if not server.trusted:
-            return (("Trust server", "check"), again)
+            return (("Trust server", "check", partial(self._trust, server.id)), again)
         if can_sign_in(server):
-            return ((SIGN_IN, "key-outline"), again)
-        return (again, (SIGN_OUT, "cancel")) if can_sign_out(server) else (again,)
+            enter = partial(tree.sign_in_requested.emit, server)
+            return (("Sign in…", "key-outline", enter), again)
+        leave = partial(tree.sign_out_requested.emit, server)
+        return (again, ("Sign out", "cancel", leave)) if can_sign_out(server) else (again,)
 
-    def _on_button(self, number: int) -> None:
-        server, tools = self._server_picked(), self.tree.selected_tools()
-        if server is not None:
-            text = self._server_buttons(server)[number][0]
-            if text == "Trust server":
-                chosen, at = server.id, self._services.ctx.clock()
-                self._services.tasks.change(lambda db: trust_server(db, chosen, at))
-            elif text == REVIEW:
-                self._services.open_page("review")
-                if first := self._first_to_review(server):
-                    self._services.live.review.emit(first)
-            elif text == ENABLE:
-                self.tree.disable_requested.emit(server)
-            elif text == SIGN_IN:
-                self.tree.sign_in_requested.emit(server)
-            elif text.startswith("Remove"):
-                self.tree.remove_requested.emit(server)
-            elif text == SIGN_OUT:
-                self.tree.sign_out_requested.emit(server)
-            else:
-                self.read_requested.emit([server.id])
-        elif number == 0:
-            self._tick(tools, not all(tool.on for tool in tools))
-        elif number == 1:
-            self._pin(tools)
-        elif _waits(tools):
-            self._services.open_page("review")
-            self._services.live.review.emit(tools[0].tool.id)
-        else:
-            QGuiApplication.clipboard().setText(compact(tools[0].tool.raw))
-            self._services.show_status(f"Copied the JSON of {tools[0].tool.name}")
+    def _tool_buttons(self, tools: Sequence[CatalogTool]) -> tuple[Button, ...]:
+        on, pinned = all(tool.on for tool in tools), all(tool.pinned for tool in tools)
+        turn, pin = partial(self._tick, tools, not on), partial(self._pin, tools)
+        tool = tools[0].tool
+        copy = partial(self._services.copy, compact(tool.raw), f"the JSON of {tool.name}")
+        return (
+            ("Turn off", "eye-off-outline", turn) if on else ("Turn on", "eye-outline", turn),
+            ("Unpin", "pin", pin) if pinned else ("Pin", "pin-outline", pin),
+            self._review_button(tool.id) if _waits(tools) else ("Copy", "content-copy", copy),
+        )
+
+    def _trust(self, server_id: int) -> None:
+        at = self._services.ctx.clock()
+        self._services.tasks.change(lambda db: trust_server(db, server_id, at))
 
     def _hosts(self, server: ServerRecord) -> str:
         ids = dict.fromkeys(entry.host for entry in server.entries)
@@ -359,16 +359,6 @@ class CatalogContent(QWidget):
     def _recolor(self) -> None:
         self.model.recolor()
         self._show_details()
-
-
-def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
-    on = all(tool.on for tool in tools)
-    pinned = all(tool.pinned for tool in tools)
-    return (
-        ("Turn off", "eye-off-outline") if on else ("Turn on", "eye-outline"),
-        ("Unpin", "pin") if pinned else ("Pin", "pin-outline"),
-        (REVIEW, "shield-alert-outline") if _waits(tools) else ("Copy", "content-copy"),
-    )
 
 
 def _waits(tools: Sequence[CatalogTool]) -> bool:

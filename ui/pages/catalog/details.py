@@ -1,5 +1,6 @@
 """The card beside the tree: what the selection is, what it costs, what it takes."""
 
+from collections.abc import Callable, Sequence
 from html import escape
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -69,13 +70,15 @@ class SplitBars(QWidget):
 WIDTH = 290  # pixels
 
 
+Button = tuple[str, str, Callable[[], object]]  # its words, its icon, and what it does
+
+
 class DetailsCard(QFrame):
     """Shows Details; its buttons are given by the page.
 
-    Signals: pressed(number) of the button; log_wanted(server).
+    Signals: log_wanted(server).
     """
 
-    pressed = Signal(int)
     log_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -95,11 +98,13 @@ class DetailsCard(QFrame):
             lambda: self.log_wanted.emit(self._log_of),
             look="flat_link",
             tip="Messages of the last read, and the server's output",
+            parent=self,
         )
         self.call = push_button(
             "Call by hand… (T)",
             look="flat_link",
             tip="Fill in its arguments, call it, and see what comes back",
+            parent=self,
         )
         self._parts = SplitBars(theme, self)
         self._advice = _label(self, faint=True, wrap=True)
@@ -113,9 +118,11 @@ class DetailsCard(QFrame):
         self._code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._code.setMinimumHeight(160)
         self._code.setTabChangesFocus(True)
-        self._buttons = [QPushButton(self) for _ in range(3)]
-        for number, button in enumerate(self._buttons):
-            button.clicked.connect(lambda _=False, n=number: self.pressed.emit(n))
+        self._presses: list[Callable[[], object]] = []
+        self._buttons = [
+            push_button("", lambda _checked=False, n=number: self._presses[n](), parent=self)
+            for number in range(3)
+        ]
         self._lay_out()
         self.show_details(None, ())
 
@@ -124,8 +131,8 @@ class DetailsCard(QFrame):
         """The buttons, for tests and keys."""
         return tuple(self._buttons)
 
-    def show_details(self, details: Details | None, buttons: tuple[tuple[str, str], ...]) -> None:
-        """Show these, with buttons (text, icon); None when nothing is selected."""
+    def show_details(self, details: Details | None, buttons: Sequence[Button]) -> None:
+        """Show these, with at most three buttons; None when nothing is selected."""
         shown = details or Details("Nothing selected", text="Pick a server or a tool in the list.")
         if (shown.title, shown.subtitle) != (self.title.text(), self._subtitle.text()):
             self.area.verticalScrollBar().setValue(0)  # another one is read from its top
@@ -146,11 +153,12 @@ class DetailsCard(QFrame):
         self._code.setVisible(bool(shown.code_title))
         self._code.setPlainText(shown.code)
         self._show_badges(shown)
-        for button, spec in zip(self._buttons, [*buttons, None, None, None], strict=False):
-            button.setVisible(spec is not None)
-            if spec is not None:
-                button.setText(spec[0])
-                button.setIcon(self._theme.icons.icon(spec[1]))
+        self._presses = [press for _words, _icon, press in buttons]
+        for number, button in enumerate(self._buttons):
+            button.setVisible(number < len(buttons))
+        for button, (words, icon, _press) in zip(self._buttons, buttons, strict=False):
+            button.setText(words)
+            button.setIcon(self._theme.icons.icon(icon))
 
     def _show_badges(self, details: Details) -> None:
         while self._badges:

@@ -66,7 +66,7 @@ def tool_details(row: CatalogTool, catalog: Catalog, *, hosts: str) -> Details:
     badges = [worst] if worst else []
     if not row.on:
         badges.append(badge("off"))
-    if _note(row, "readOnlyHint"):
+    if row.tool.has_hint("readOnlyHint"):
         badges.append(badge("read-only"))
     reason = f"Held back: {sentence(row.held)}." if row.held else row.tool.problem
     if row.server.disabled:
@@ -201,11 +201,6 @@ def _advice(row: CatalogTool) -> str:
 def _start(server: ServerRecord) -> str:
     verb = "Reached at" if server.spec.url else "Starts"
     return f"{verb} {chr(10).join(spec_text(server.spec).lines)}"
-
-
-def _note(row: CatalogTool, hint: str) -> bool:
-    notes = row.tool.raw.get("annotations")
-    return isinstance(notes, dict) and notes.get(hint) is True
 
 
 def _type(value: object) -> str:

@@ -107,7 +107,7 @@ class ServerForms(QObject):
         self._services.tasks.request(
             lambda db: load_entry(db, places, entry).entry.launch,
             lambda launch: self._open_entry(entry, launch),
-            lambda error: self._services.show_status(error.text),
+            self._services.show_error,
         )
 
     def _open_entry(self, entry: EntryRecord, launch: LaunchSpec | None) -> None:

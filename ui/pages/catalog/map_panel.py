@@ -4,11 +4,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.errors import ToolcribError
+from ui.look.text import in_menu
 from ui.look.theme import GAP
 from ui.pages.catalog.treemap import Treemap
+from ui.shell.saving import choose_file
 from ui.shell.services import Services
 from ui.widgets.boxes import hbox, vbox
 from ui.widgets.elided import ElidedLabel
@@ -49,26 +51,21 @@ class MapPanel(QWidget):
 
     def choose_picture(self) -> None:
         """Ask where to save the picture, and save it."""
-        home = str(self._services.places.home / "toolcrib-map.png")
-        dialog = QFileDialog(self, "Save the map as a picture", home, "PNG pictures (*.png)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("png")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._save)
-        dialog.open()
+        start = self._services.places.home / "toolcrib-map.png"
+        choose_file(self, "Save the map as a picture", start, "PNG pictures (*.png)", self._save)
 
     def copy_picture(self) -> None:
         """The map to the clipboard."""
         QGuiApplication.clipboard().setPixmap(self.map.picture(_TWICE))
         self._services.show_status("Copied the map as a picture")
 
-    def _save(self, name: str) -> None:
+    def _save(self, file: Path) -> None:
         try:
-            self.save_picture(Path(name))
+            self.save_picture(file)
         except ToolcribError as error:
-            self._services.show_status(error.text)
+            self._services.show_error(error)
         else:
-            self._services.show_status(f"Saved the map to {name}")
+            self._services.show_status(f"Saved the map to {file}")
 
     def _show_place(self, server: str) -> None:
         self.all.setEnabled(bool(server))
@@ -81,7 +78,7 @@ class MapPanel(QWidget):
         if zoomed:
             menu.addAction("Show &all servers", lambda: self.map.zoom(""))
         elif server:
-            menu.addAction(f"&Zoom into {server.replace('&', '&&')}", lambda: self.map.zoom(server))
+            menu.addAction(f"&Zoom into {in_menu(server)}", lambda: self.map.zoom(server))
         menu.addAction("&Copy picture", self.copy_picture)
         menu.addAction("&Save picture…", self.choose_picture)
         menu.popup(self.map.mapToGlobal(where))

@@ -24,6 +24,7 @@ from ui.pages.catalog.tree_rows import ATTENTION
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.shell.steps import store_step
+from ui.shell.tool_menu import explain
 from ui.widgets.boxes import stacked
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import INFO
@@ -156,23 +157,25 @@ class CatalogPage(Page):
 
     def add_server(self) -> None:
         """Let the user type a server in, or paste a config."""
+        if self._can_add():
+            dialog = AddServerDialog(self.services, self)
+            dialog.added.connect(self._on_added)
+            dialog.open()
+
+    def _can_add(self) -> bool:
+        """True unless servers are being read, which is then said."""
         if self.reading.busy:
             self.services.show_status("Servers are being read; add more when that is done.")
-            return
-        dialog = AddServerDialog(self.services, self)
-        dialog.added.connect(self._on_added)
-        dialog.open()
+        return not self.reading.busy
 
     def find_listed(self, query: str = "") -> None:
         """Let the user find a server in a list, and add it; `query` is searched for at once."""
         from ui.pages.catalog.market.finder import FindServersDialog  # not for the window's start
 
-        if self.reading.busy:
-            self.services.show_status("Servers are being read; add more when that is done.")
-            return
-        dialog = FindServersDialog(self.services, self, query)
-        dialog.added.connect(self._on_found)
-        dialog.open()
+        if self._can_add():
+            dialog = FindServersDialog(self.services, self, query)
+            dialog.added.connect(self._on_found)
+            dialog.open()
 
     def fit_server(self, server: ServerRecord | None = None) -> None:
         """Propose ticks of a server that stay inside the budget; of the selected one if none."""
@@ -209,12 +212,10 @@ class CatalogPage(Page):
         """Let the user open a colleague's stack."""
         from ui.pages.catalog.market.stack_dialog import StackDialog  # as above
 
-        if self.reading.busy:
-            self.services.show_status("Servers are being read; add more when that is done.")
-            return
-        dialog = StackDialog(self.services, self)
-        dialog.added.connect(self._on_added)
-        dialog.open()
+        if self._can_add():
+            dialog = StackDialog(self.services, self)
+            dialog.added.connect(self._on_added)
+            dialog.open()
 
     def save_stack(self) -> None:
         """Let the user write the profile in view with its servers to one file."""
@@ -351,7 +352,7 @@ class CatalogPage(Page):
     def _connect(self) -> None:
         services, content = self.services, self.content
         content.result.connect(self.result)
-        content.tree.why_requested.connect(self._why)
+        content.tree.why_requested.connect(lambda tool: explain(services, tool.tool.id))
         content.read_requested.connect(lambda ids: self.read_tools(frozenset(ids), at_once=True))
         content.tree.call_requested.connect(self._call)
         content.tree.sign_in_requested.connect(self._sign_in)
@@ -495,7 +496,3 @@ class CatalogPage(Page):
             self._stack.setCurrentWidget(widget)
             if self.isVisible():
                 self.main_view().setFocus()
-
-    def _why(self, tool: CatalogTool) -> None:
-        self.services.open_page("playground")
-        self.services.live.why.emit(tool.tool.id)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
@@ -85,8 +85,7 @@ class SignIn(QObject):
         )
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._page)
-        self._services.show_status("Copied the address of the sign-in page")
+        self._services.copy(self._page, "the address of the sign-in page")
 
     def _on_page(self, page: str) -> None:
         self._page = page

@@ -24,7 +24,6 @@ NAME_LEAST = 220  # pixels that a name has at least, before bars and badges
 FLAG_LEAST = 90  # pixels
 OPEN_BELOW = 200  # matches
 NOTHING = "No tool matches. Press Esc to clear the filter."
-SIGN_IN, SIGN_OUT, ENABLE = "Sign in…", "Sign out", "Enable"
 
 
 class CatalogTreeView(QTreeView):

@@ -97,7 +97,7 @@ def tool_badge(row: CatalogTool) -> BadgeText | None:
         return badge("held")
     if row.pinned:
         return badge("pinned")
-    if _annotated(row, "destructiveHint") and not _annotated(row, "readOnlyHint"):
+    if row.tool.has_hint("destructiveHint") and not row.tool.has_hint("readOnlyHint"):
         return badge("destructive")
     return None
 
@@ -150,12 +150,7 @@ def _states(row: CatalogTool) -> Iterable[str]:
         yield "pinned"
     if row.tool.problem or row.server.status in ATTENTION:
         yield "error"
-    if _annotated(row, "destructiveHint"):
+    if row.tool.has_hint("destructiveHint"):
         yield "destructive"
-    if _annotated(row, "readOnlyHint"):
+    if row.tool.has_hint("readOnlyHint"):
         yield "readonly"
-
-
-def _annotated(row: CatalogTool, hint: str) -> bool:
-    notes = row.tool.raw.get("annotations")
-    return isinstance(notes, dict) and notes.get(hint) is True

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -56,7 +55,7 @@ class CallDialog(Dialog):
         self._services, self._tool, self._history = services, tool, history
         self._server: CallSession = CallSession(services.ctx, tool.tool.server_id)
         self._job: Job | None = None
-        self._agreed = _annotated(tool, "readOnlyHint")
+        self._agreed = tool.tool.has_hint("readOnlyHint")
         self.form = ArgumentForm(services.theme, tool.tool.input_schema)
         self.result_view = ResultView(services.theme)
         self.state = ElidedLabel("Nothing was called yet.", name="callState")
@@ -103,7 +102,7 @@ class CallDialog(Dialog):
             self._refuse("The schema says: " + "; ".join(wrong), self.form.first)
             return
         if self._agreed or self._confirm(arguments):
-            self._agreed = not _annotated(self._tool, "destructiveHint")
+            self._agreed = not self._tool.tool.has_hint("destructiveHint")
             self._start(arguments)
 
     def _problems(self, arguments: Json) -> list[str]:
@@ -115,7 +114,7 @@ class CallDialog(Dialog):
         tool = self._tool
         says = (
             "says that it may delete or overwrite things"
-            if _annotated(tool, "destructiveHint")
+            if tool.tool.has_hint("destructiveHint")
             else "does not say that it only reads"
         )
         kept = json.dumps(self.form.without_secrets(arguments), ensure_ascii=False)
@@ -212,11 +211,6 @@ class CallDialog(Dialog):
             title, described, (split, 1), self.state, self.problem, row, inside=self, margins=STYLE
         )
         self.resize(920, 560)
-
-
-def _annotated(tool: CatalogTool, hint: str) -> bool:
-    notes = tool.tool.raw.get("annotations")
-    return isinstance(notes, Mapping) and notes.get(hint) is True
 
 
 def _time(seconds: float) -> str:

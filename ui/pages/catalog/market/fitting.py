@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.core.context import AppContext
-from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.encoder.weights import ready_model
 from app.policy.budget import Budget, Verdict, verdict
@@ -146,7 +145,4 @@ def open_fit(services: Services, server: str, parent: QWidget) -> None:
         dialog.applied.connect(services.show_status)
         dialog.open()
 
-    def refuse(error: ToolcribError) -> None:
-        services.show_status(error.text)
-
-    services.tasks.wait(work, show, failed=refuse, owner=parent)
+    services.tasks.wait(work, show, failed=services.show_error, owner=parent)

@@ -12,7 +12,7 @@ from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
-from app.market.launch import Choice, Field
+from app.market.launch import Choice
 from app.market.stack import Stack, StackServer
 from ui.pages.catalog.market.input_form import InputForm
 from ui.pages.catalog.server_work import Discovery, discovered
@@ -117,7 +117,7 @@ class StackDialog(FormDialog):
                 key = f"{server.name}: {one.key}"
                 self._keys[key] = (server.name, one.key)
                 fields.append(replace(one, key=key))
-        self.form.show_fields(_choice(fields))
+        self.form.show_fields(Choice(1, "stack", "stack", fields=tuple(fields)))
         self.name.setText(opened.stack.name)
         for widget in (self.name, self.label):
             widget.show()
@@ -138,10 +138,6 @@ class StackDialog(FormDialog):
     def _refuse(self, error: ToolcribError) -> None:
         self.save.setEnabled(True)
         self.problem.say(error.text)
-
-
-def _choice(fields: list[Field]) -> Choice:
-    return Choice(1, "stack", "stack", fields=tuple(fields))
 
 
 def _look(place: str) -> Opened:
@@ -193,7 +189,4 @@ def write_profile(services: Services, file: Path, owner: QWidget) -> None:
         write_stack(stack, file)
         return f"Wrote {plural(len(stack.servers), 'server')} to {file}. No secret is in it."
 
-    def refuse(error: ToolcribError) -> None:
-        services.show_status(error.text)
-
-    services.tasks.wait(work, services.show_status, failed=refuse, owner=owner)
+    services.tasks.wait(work, services.show_status, failed=services.show_error, owner=owner)

@@ -102,7 +102,8 @@ class UpdateDialog(Dialog):
 
     def _press(self) -> None:
         if self._read is not None:
-            self._change(_taking(self._services.ctx, self._read))
+            ctx, read = self._services.ctx, self._read
+            self._change(lambda _job: _take(ctx, read))
             return
         offer = self._known.offer
         if offer is None:
@@ -144,7 +145,7 @@ class UpdateDialog(Dialog):
 
     def _take_back(self) -> None:
         ctx, name = self._services.ctx, self._known.server
-        self._change(_taking_back(ctx, name))
+        self._change(lambda _job: _take_back(ctx, name))
 
     def _change(self, work: Callable[[Job], None]) -> None:
         self.go.setEnabled(False)
@@ -180,24 +181,18 @@ def _compared(ctx: AppContext, offer: "Offer", job: Job) -> "tuple[Offer, Change
         return offer, updating.read(ctx, db, offer, cancel=job.cancelled)
 
 
-def _taking(ctx: AppContext, offer: "Offer") -> Callable[[Job], None]:
-    def work(_job: Job) -> None:
-        from app.registry import updating
+def _take(ctx: AppContext, offer: "Offer") -> None:
+    from app.registry import updating
 
-        with ctx.store() as db:
-            updating.take(ctx, db, offer)
-
-    return work
+    with ctx.store() as db:
+        updating.take(ctx, db, offer)
 
 
-def _taking_back(ctx: AppContext, name: str) -> Callable[[Job], None]:
-    def work(_job: Job) -> None:
-        from app.registry import updating
+def _take_back(ctx: AppContext, name: str) -> None:
+    from app.registry import updating
 
-        with ctx.store() as db:
-            updating.back(ctx, db, name)
-
-    return work
+    with ctx.store() as db:
+        updating.back(ctx, db, name)
 
 
 def open_update(
@@ -211,7 +206,5 @@ def open_update(
         dialog.changed.connect(changed)
         dialog.open()
 
-    def refuse(error: ToolcribError) -> None:
-        services.show_status(error.text)
-
-    services.tasks.wait(lambda _job: look(ctx, name), show, failed=refuse, owner=parent)
+    find = services.tasks.wait
+    find(lambda _job: look(ctx, name), show, failed=services.show_error, owner=parent)
