@@ -83,9 +83,8 @@ def _save_finder(window: MainWindow, page: CatalogPage, theme: Theme, folder: Pa
     dialog.resize(*FINDER_SIZE)  # the offscreen screen is smaller
     dialog.open()
     dialog.query.setText(FOUND)
-    _wait(lambda: dialog.list.topLevelItemCount() > 0)
-    if first := dialog.list.topLevelItem(0):
-        dialog.list.setCurrentItem(first)
+    _wait(lambda: dialog.model.rowCount() > 0)
+    dialog.list.setCurrentIndex(dialog.model.index(0, 0))
     saved = _both_looks(window, theme, folder / "find-servers", of=dialog)
     dialog.reject()
     dialog.deleteLater()

@@ -97,13 +97,12 @@ def _find(person: Person) -> None:
     person.click(dialog.fetch)
     person.until("the list is fetched", lambda: dialog.fetch.text() == "Fetch lists")
     QTest.keyClicks(dialog.query, QUERY)
-    tree = dialog.list
 
     def names() -> list[str]:
-        return [tree.topLevelItem(row).toolTip(0) for row in range(tree.topLevelItemCount())]
+        return [row.name for row in dialog.model.rows]
 
     person.until("it is among what is found", lambda: PYPI in names())
-    tree.setCurrentItem(tree.topLevelItem(names().index(PYPI)))
+    dialog.list.setCurrentIndex(dialog.model.index(names().index(PYPI), 0))
     package = "benspdf-mcp"
     person.until("its details are shown", lambda: package in dialog.details.command.text())
     person.picture("1-find", dialog)

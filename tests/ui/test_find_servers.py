@@ -50,7 +50,7 @@ def dialog(window, qtbot, monkeypatch):
     monkeypatch.setattr("ui.pages.catalog.market.work.ready_model", lambda *_args: None)
     window.catalog.find_listed()
     dialog = window.findChild(FindServersDialog)
-    qtbot.waitUntil(lambda: dialog.list.topLevelItemCount() > 0, timeout=WAIT)
+    qtbot.waitUntil(lambda: dialog.model.rowCount() > 0, timeout=WAIT)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
     yield dialog
     if isValid(dialog):
@@ -58,8 +58,7 @@ def dialog(window, qtbot, monkeypatch):
 
 
 def names(dialog):
-    tree = dialog.list
-    return [tree.topLevelItem(n).toolTip(0) for n in range(tree.topLevelItemCount())]
+    return [row.name for row in dialog.model.rows]
 
 
 def type_in(dialog, qtbot, text):
@@ -68,7 +67,7 @@ def type_in(dialog, qtbot, text):
 
 
 def choose(dialog, qtbot, name):
-    dialog.list.setCurrentItem(dialog.list.topLevelItem(names(dialog).index(name)))
+    dialog.list.setCurrentIndex(dialog.model.index(names(dialog).index(name), 0))
     qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
 
 
@@ -97,7 +96,7 @@ def test_details_say_tools_tokens_command_and_what_is_not_known(dialog, qtbot):
     assert "tokens when they were last counted" in facts and "PASS" in facts
     assert "its publisher was not checked" in facts
     assert "server-sequential-thinking@" in dialog.details.command.text()
-    assert dialog.list.currentItem().text(4) == ""
+    assert dialog.list.currentIndex().siblingAtColumn(4).data() == ""
     assert dialog.details.add.isEnabled()
 
 
@@ -105,7 +104,7 @@ def test_a_package_without_a_version_cannot_be_added_and_says_why(dialog, qtbot)
     type_in(dialog, qtbot, "train tickets 12306")
     choose(dialog, qtbot, "npm/12306-mcp")
     assert "pins no version" in dialog.details.reason.text()
-    assert dialog.list.currentItem().text(4) == "listed only"
+    assert dialog.list.currentIndex().siblingAtColumn(4).data() == "listed only"
     assert not dialog.details.add.isEnabled()
 
 
@@ -145,7 +144,8 @@ def test_filters_leave_only_what_passes(dialog, qtbot):
     dialog.kind.setCurrentIndex(0)
     dialog.most.setCurrentIndex(1)
     qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
-    tokens = [dialog.list.topLevelItem(n).text(3) for n in range(dialog.list.topLevelItemCount())]
+    rows = range(dialog.model.rowCount())
+    tokens = [dialog.model.index(row, 3).data() for row in rows]
     assert tokens and all(0 < int(one.replace(",", "")) <= 1_000 for one in tokens)
     dialog.most.setCurrentIndex(0)
     dialog.licence.setChecked(True)
@@ -359,10 +359,10 @@ def test_ticks_that_fit_in_the_budget_are_proposed_changed_and_taken_back(window
     assert "With all 3 tools of pdf: BLOCK, 21,000 of 20,000 tokens." in dialog.about.text()
     assert dialog.sum.text() == "With 2 ticked tools: PASS, 12,000 of 20,000 tokens."
     assert [tool.tool.name for tool in dialog.chosen] == ["pdf_1", "pdf_2"]
-    last = dialog.list.topLevelItem(2)
-    last.setCheckState(0, Qt.CheckState.Checked)
+    last, tick = dialog.model.index(2, 0), Qt.ItemDataRole.CheckStateRole
+    assert dialog.model.setData(last, Qt.CheckState.Checked, tick)
     assert dialog.sum.text() == "With 3 ticked tools: BLOCK, 21,000 of 20,000 tokens."
-    last.setCheckState(0, Qt.CheckState.Unchecked)
+    assert dialog.model.setData(last, Qt.CheckState.Unchecked, tick)
     dialog.save.click()
     qtbot.waitUntil(lambda: window.services.live.total == 12_000, timeout=WAIT)
     assert window.undo.undoText() == "Fit pdf in the budget"

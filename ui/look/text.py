@@ -1,6 +1,7 @@
 """Numbers, times and third-party texts as the window writes them everywhere."""
 
 import time
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def tokens(number: int) -> str:
 def ago(seconds: float) -> str:
     """7300 seconds -> 2 h ago."""
     steps = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-    size, unit = next(((s, u) for s, u in steps if seconds >= s), (1, "s"))
-    return f"{int(max(seconds, 0) // size)} {unit} ago"
+    words = (f"{int(seconds // size)} {unit} ago" for size, unit in steps if seconds >= size)
+    return next(words, "just now")
 
 
 def visible(text: str) -> str:
@@ -49,7 +50,21 @@ def plain_tip(text: str) -> str:
     """A tooltip's text as it is written: Qt takes what looks like HTML for it, as servers write."""
     if "<" not in text and "&lt;" not in text:
         return text
-    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>"
+    return f"<qt>{_rich(text)}</qt>"
+
+
+def html_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Names with what they mean, as rich text; both as they are written."""
+    cells = "".join(
+        f"<tr><td style='padding:3px 18px 3px 0'><b>{_rich(name)}</b></td>"
+        f"<td style='padding:3px 0'>{_rich(text)}</td></tr>"
+        for name, text in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _rich(text: str) -> str:
+    return escape(text).replace("\n", "<br>")
 
 
 def moment(at: float) -> str:

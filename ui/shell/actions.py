@@ -1,9 +1,9 @@
 """Undoable changes, each with a name that says what it does."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtGui import QUndoCommand
+from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.catalog.catalog import CatalogTool
 from app.core.settings import ProfileSettings, changed_parts
@@ -46,9 +46,45 @@ def turn_off_words(tools: Sequence[CatalogTool]) -> str:
 
 
 class LateCommand(QUndoCommand):
-    """A step whose outcome is known later: it then says itself what happened."""
+    """A change that was made already; what comes of making it again or taking it back is known
+    later, and the step says so itself."""
 
     quiet = False  # whether the window keeps silent about the step just made or taken back
+    _pushed = False
+    _following = False  # the stack is moved to where things are
+
+    def again(self) -> None:
+        """Make the change again."""
+        raise NotImplementedError
+
+    def take_back(self) -> None:
+        """Take the change back."""
+        raise NotImplementedError
+
+    def redo(self) -> None:
+        """Make it again; nothing the first time, when it is pushed."""
+        if self._pushed:
+            self._go(self.again)
+        self._pushed = True
+
+    def undo(self) -> None:
+        """Take it back."""
+        self._go(self.take_back)
+
+    def _go(self, change: Callable[[], None]) -> None:
+        self.quiet = True
+        if not self._following:
+            change()
+
+    def follow(self, stack: QUndoStack, *, done: bool) -> None:
+        """Move the stack to where things are, if no other step came between."""
+        at = stack.index() if done else stack.index() - 1
+        if at >= 0 and stack.command(at) is self:
+            self._following = True
+            try:
+                (stack.redo if done else stack.undo)()
+            finally:
+                self._following = False
 
 
 class Tick(QUndoCommand):

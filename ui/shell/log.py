@@ -42,7 +42,7 @@ class LogDialog(Dialog):
         super().__init__(parent, title="Log", name="log")
         self._services = services
         self._lines: list[str] = []
-        self.resize(900, 560)
+        self.fit(services.theme, 900, 560)
         catalog = services.live.catalog
         servers = sorted(s.name for s in catalog.servers) if catalog else []
         rows = [("Toolcrib", OWN), *zip(servers, servers, strict=True)]

@@ -98,7 +98,7 @@ class PoliciesDialog(Dialog):
         self._services = services
         self._known: Sequence[_Known] = ()
         theme = services.theme
-        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.fit(theme, *_SIZE)
         self.list = named(QListWidget(), "Policy files")
         self.title = theme.heading(PlainLabel(wrap=True), 3)
         self.state = Badge(theme, badge("policy not trusted"))

@@ -1,6 +1,6 @@
 """Enter in dialogs and pages: it presses the focused button, or else the one that submits."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.look.theme import GAP, MARGIN
+from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.boxes import STYLE, Part, scrolled, vbox
 from ui.widgets.named import named
 
@@ -38,6 +38,11 @@ class Dialog(QDialog):
     def lay_out(self, *parts: Part) -> None:
         """These parts from top to bottom."""
         vbox(*parts, inside=self, margins=STYLE, gap=MARGIN)
+
+    def fit(self, theme: Theme, width: int, height: int) -> None:
+        """Give it this size at the text size in use, within its screen."""
+        room = self.screen().availableSize() * 9 / 10
+        self.resize(QSize(theme.scaled(width), theme.scaled(height)).boundedTo(room))
 
     def close_box(
         self, *others: QPushButton, role: Role = Role.ActionRole, submits: bool = False

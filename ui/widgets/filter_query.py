@@ -1,9 +1,10 @@
 """The filter line's grammar: words, "phrases", key:value, -term; terms are ANDed, commas are OR."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import eq, ge, gt, le, lt
 
 from app.core.errors import ToolcribError
 
@@ -13,6 +14,7 @@ IS = ("on", "off", "held", "changed", "pinned", "destructive", "readonly", "erro
 _TERM = re.compile(r'(-?)(?:([A-Za-z]+):)?(?:"([^"]*)"?|(\S+))')
 _NUMBER = re.compile(r"(>=|<=|>|<)?(\d+(?:\.\d+)?)(k?)(?:\.\.(\d+(?:\.\d+)?)(k?))?$")
 _DAYS = re.compile(r"([<>])(\d{1,4})d$")
+_COMPARED = {">": gt, ">=": ge, "<": lt, "<=": le, None: eq}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class Facts:
 
 
 Test = Callable[[Facts], bool]
+_TEXTS: Mapping[str, Callable[[Facts], str]] = {
+    "server": lambda facts: facts.server,
+    "tool": lambda facts: facts.tool,
+    "host": lambda facts: facts.hosts,
+    "text": lambda facts: facts.text,
+}
+_COUNTS: Mapping[str, Callable[[Facts], int]] = {
+    "tokens": lambda facts: facts.tokens,
+    "calls": lambda facts: facts.calls,
+}
 
 
 class FilterError(ToolcribError):
@@ -65,23 +77,16 @@ def _words(value: str) -> Test:
 
 
 def _keyed(key: str, value: str, states: Sequence[str]) -> Test:
-    if key == "tokens":
-        return _any([_number_test(key, part, _tokens) for part in value.split(",")])
-    if key == "calls":
-        return _any([_number_test(key, part, _calls) for part in value.split(",")])
+    parts = value.split(",")
+    if key in _COUNTS:
+        return _any([_number_test(key, part) for part in parts])
     if key == "used":
-        return _any([_used(part.lower()) for part in value.split(",")])
+        return _any([_used(part.lower()) for part in parts])
     if key == "is":
-        return _any([_is(part.lower(), states) for part in value.split(",")])
-    wanted = [part for part in value.lower().split(",") if part]
-    if key == "server":
-        return lambda facts: any(part in facts.server for part in wanted)
-    if key == "tool":
-        return lambda facts: any(part in facts.tool for part in wanted)
-    if key == "host":
-        return lambda facts: any(part in facts.hosts for part in wanted)
-    if key == "text":
-        return lambda facts: any(part in facts.text for part in wanted)
+        return _any([_is(part.lower(), states) for part in parts])
+    if key in _TEXTS:
+        text, wanted = _TEXTS[key], [part for part in value.lower().split(",") if part]
+        return lambda facts: any(part in text(facts) for part in wanted)
     raise FilterError(f"There is no key {key}: known are {', '.join(KEYS)}.")
 
 
@@ -93,14 +98,6 @@ def _is(word: str, states: Sequence[str]) -> Test:
     if word not in states:
         raise FilterError(f"is: knows {', '.join(states)}, not '{word}'.")
     return lambda facts: word in facts.states
-
-
-def _tokens(facts: Facts) -> int:
-    return facts.tokens
-
-
-def _calls(facts: Facts) -> int:
-    return facts.calls
 
 
 def _used(text: str) -> Test:
@@ -115,23 +112,16 @@ def _used(text: str) -> Test:
     return lambda facts: facts.unused > days
 
 
-def _number_test(key: str, text: str, value: Callable[[Facts], int]) -> Test:
-    match = _NUMBER.match(text)
+def _number_test(key: str, text: str) -> Test:
+    match, value = _NUMBER.match(text), _COUNTS[key]
     if match is None or (match[1] and match[4]):
         raise FilterError(f"{key}: needs a number such as 500, >1k or 200..800, got '{text}'.")
-    sign, low = match[1], _number(match[2], match[3])
+    low = _number(match[2], match[3])
     if match[4]:
         high = _number(match[4], match[5])
         return lambda facts: low <= value(facts) <= high
-    if sign == ">":
-        return lambda facts: value(facts) > low
-    if sign == ">=":
-        return lambda facts: value(facts) >= low
-    if sign == "<":
-        return lambda facts: value(facts) < low
-    if sign == "<=":
-        return lambda facts: value(facts) <= low
-    return lambda facts: value(facts) == low
+    compared = _COMPARED[match[1]]
+    return lambda facts: compared(value(facts), low)
 
 
 def _number(digits: str, thousand: str) -> float:

@@ -30,8 +30,13 @@ class Commands(QObject):
         self._window = window
         self._services = services
         self._icons: list[tuple[QAction, str]] = []
-        self._make_edit()
-        self._make_menus()
+        self._make_undo()
+        bar = window.menuBar()
+        self._fill_file(bar.addMenu("&File"))
+        self._fill_edit(bar.addMenu("&Edit"))
+        self._fill_view(bar.addMenu("&View"))
+        self._fill_tools(bar.addMenu("&Tools"))
+        self._fill_help(bar.addMenu("&Help"))
         self._make_toolbar()
         services.theme.changed.connect(self._recolor)
         self._recolor()
@@ -43,7 +48,7 @@ class Commands(QObject):
         self.export.setEnabled(useful)
         self._recolor()
 
-    def _make_edit(self) -> None:
+    def _make_undo(self) -> None:
         # not createUndoAction: what it makes dies with the first QUndoView of the stack that closes
         # (PySide6 6.11), and the window goes on using it
         stack = self._services.undo
@@ -60,9 +65,8 @@ class Commands(QObject):
         self.redo.setEnabled(stack.canRedo())
         self._icons += [(self.undo, "undo-variant"), (self.redo, "redo-variant")]
 
-    def _make_menus(self) -> None:
-        window, do, bar = self._window, self._actions, self._window.menuBar()
-        file = bar.addMenu("&File")
+    def _fill_file(self, file: QMenu) -> None:
+        do = self._actions
         self._add(
             file,
             "&Open config…",
@@ -81,7 +85,9 @@ class Commands(QObject):
         self._add(file, "Restore all &hosts…", do.restore_hosts, icon="backup-restore")
         file.addSeparator()
         self._add(file, "&Quit", do.close, "Ctrl+Q")
-        edit = bar.addMenu("&Edit")
+
+    def _fill_edit(self, edit: QMenu) -> None:
+        window, do = self._window, self._actions
         edit.addActions([self.undo, self.redo])
         self._add(edit, "&History…", lambda: show_history(window, self._services.undo), "Ctrl+H")
         edit.addSeparator()
@@ -99,7 +105,9 @@ class Commands(QObject):
         self._add(edit, "Remove all of its &file", lambda: do.catalog().remove_added())
         edit.addSeparator()
         self._add(edit, "&Settings…", lambda: self.open_settings(), "Ctrl+,", "cog-outline")
-        view = bar.addMenu("&View")
+
+    def _fill_view(self, view: QMenu) -> None:
+        do = self._actions
         for number, section in enumerate(SECTIONS, 1):
             self._add(
                 view,
@@ -109,7 +117,7 @@ class Commands(QObject):
                 section.icon,
             )
         view.addSeparator()
-        self.profiles = ProfileMenu(self._services, window)
+        self.profiles = ProfileMenu(self._services, self._window)
         view.addMenu(self.profiles)
         view.addSeparator()
         self._add(view, "Re&fresh", lambda: do.page().refresh(), "F5")
@@ -127,7 +135,9 @@ class Commands(QObject):
         larger.setShortcuts([QKeySequence("Ctrl+="), QKeySequence("Ctrl++")])
         self._add(view, "&Smaller text", lambda: zoom(-ZOOM_STEP), "Ctrl+-")
         self._add(view, "Text as &usual", lambda: zoom(100 - self._services.theme.zoom), "Ctrl+0")
-        tools = bar.addMenu("&Tools")
+
+    def _fill_tools(self, tools: QMenu) -> None:
+        window, do = self._window, self._actions
         find = self._add(tools, "&Find anything…", do.find, icon="magnify")
         find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
         self.read = self._add(
@@ -146,12 +156,16 @@ class Commands(QObject):
         self._add(
             tools, "Press the page's &main button", lambda: do.page().primary(), "Ctrl+Return"
         )
-        help_menu = bar.addMenu("&Help")
-        self._add(help_menu, "&First steps", lambda: do.catalog().show_first_steps())
-        self._add(help_menu, "&Shortcuts", lambda: show_shortcuts(window), "Ctrl+/")
-        self._add(help_menu, "What do the &numbers mean?", lambda: show_numbers(window), "F1")
-        self._add(help_menu, "&About Toolcrib", lambda: show_about(window))
-        self._add_key("Esc", lambda: do.page().escape())
+
+    def _fill_help(self, menu: QMenu) -> None:
+        window, do = self._window, self._actions
+        self._add(menu, "&First steps", lambda: do.catalog().show_first_steps())
+        self._add(menu, "&Shortcuts", lambda: show_shortcuts(window), "Ctrl+/")
+        self._add(menu, "What do the &numbers mean?", lambda: show_numbers(window), "F1")
+        self._add(menu, "&About Toolcrib", lambda: show_about(window))
+        escape = QAction(self, shortcut=QKeySequence("Esc"))
+        escape.triggered.connect(lambda _checked=False: do.page().escape())
+        window.addAction(escape)
 
     def _add(
         self,
@@ -168,11 +182,6 @@ class Commands(QObject):
         if icon:
             self._icons.append((action, icon))
         return action
-
-    def _add_key(self, keys: str, call: Callable[[], object]) -> None:
-        action = QAction(self, shortcut=QKeySequence(keys))
-        action.triggered.connect(lambda _checked=False: call())
-        self._window.addAction(action)
 
     def _add_appearance(self, menu: QMenu) -> None:
         theme = self._services.theme

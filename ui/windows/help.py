@@ -4,6 +4,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.own_code import own_version
 from ui.look.glossary import TERMS
+from ui.look.text import html_table
 from ui.widgets.dialog import show_html
 
 SHORTCUTS = (
@@ -34,12 +35,12 @@ SHORTCUTS = (
 
 def show_shortcuts(parent: QWidget) -> None:
     """The keyboard map."""
-    show_html(parent, "Shortcuts", _table(SHORTCUTS))
+    show_html(parent, "Shortcuts", html_table(SHORTCUTS))
 
 
 def show_numbers(parent: QWidget) -> None:
     """The words behind the numbers."""
-    show_html(parent, "What do the numbers mean?", _table(TERMS))
+    show_html(parent, "What do the numbers mean?", html_table(TERMS))
 
 
 def show_about(parent: QWidget) -> None:
@@ -50,12 +51,3 @@ def show_about(parent: QWidget) -> None:
         " (Apache-2.0). Model: all-MiniLM-L6-v2 (Apache-2.0).</p>"
     )
     show_html(parent, "About Toolcrib", text)
-
-
-def _table(rows: tuple[tuple[str, str], ...]) -> str:
-    cells = "".join(
-        f"<tr><td style='padding:3px 18px 3px 0'><b>{key}</b></td>"
-        f"<td style='padding:3px 0'>{text}</td></tr>"
-        for key, text in rows
-    )
-    return f"<table>{cells}</table>"

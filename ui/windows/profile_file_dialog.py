@@ -73,7 +73,7 @@ class ProfileFileDialog(Dialog):
         self._read = _Read(None)
         self._edited = False  # by typing, since it was read
         theme = services.theme
-        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.fit(theme, *_SIZE)
         self.title = theme.heading(PlainLabel(wrap=True), 1)
         self.meaning = PlainLabel(wrap=True)
         self.problem = PlainLabel(wrap=True, look="wrong")

@@ -18,6 +18,7 @@ from app.team.client import OfflineError
 from app.team.drafts import EDITORS
 from app.team.membership import TeamState
 from store.teams import TeamRecord
+from ui.look.text import ago
 from ui.look.theme import GAP
 from ui.shell.services import Services
 from ui.shell.tasks import Job
@@ -42,7 +43,6 @@ _LEAVE = (
     "Leave {}? Its servers, tools and profiles go from this machine, and the token ends for every"
     " machine that has it. Your own stay."
 )
-_HOUR, _DAY = 3_600, 86_400
 
 
 def show_team(services: Services, parent: QWidget) -> "TeamDialog":
@@ -51,17 +51,6 @@ def show_team(services: Services, parent: QWidget) -> "TeamDialog":
     dialog.show()
     dialog.refresh()
     return dialog
-
-
-def ago(seconds: float) -> str:
-    """Time since an event, in words."""
-    if seconds < 90:
-        return "just now"
-    if seconds < 2 * _HOUR:
-        return f"{round(seconds / 60)} minutes ago"
-    if seconds < 2 * _DAY:
-        return f"{round(seconds / _HOUR)} hours ago"
-    return f"{round(seconds / _DAY)} days ago"
 
 
 class TeamDialog(Dialog):
@@ -74,7 +63,7 @@ class TeamDialog(Dialog):
         self._job: Job | None = None
         self._asking = False  # whether leaving waits for a second press
         theme = services.theme
-        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.fit(theme, *_SIZE)
         self.title = theme.heading(PlainLabel(wrap=True), 2)
         self.intro = PlainLabel(_INTRO, wrap=True)
         self.url = QLineEdit(placeholderText="https://tools.example.org")
@@ -88,16 +77,14 @@ class TeamDialog(Dialog):
         self.sign_ins = TeamSignIns(services)
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.progress = PlainLabel(wrap=True)
-        self.join = push_button("Join", self._join)
+        self.join = push_button("Join", self._join, look="primary")
         self.browser = push_button("Sign in with the browser", self._join_by_browser)
         self.browser.setToolTip("For a team with an issuer: no token is needed")
-        self.sync = push_button("Synchronise", self._synchronise)
+        self.sync = push_button("Synchronise", self._synchronise, look="primary")
         self.review = push_button("", self._review)
         self.leave = push_button("Leave…", self._leave)
         self.stay = push_button("Stay", self._stay)
         self.stop = push_button("Stop", self._cancel)
-        for button in (self.join, self.sync):
-            button.setProperty("primary", True)
         self._lay_out()
         self._connect()
         self._show(self._state)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.core.changes import Changes
@@ -53,7 +52,7 @@ class DraftDialog(FormDialog):
         self._prepared: Prepared | None = None
         self._job: Job | None = None
         theme = services.theme
-        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.fit(theme, *_SIZE)
         self.title = theme.heading(PlainLabel(visible(profile), wrap=True), 1)
         self.concerned = PlainLabel(_ASKING, wrap=True)
         self.lines = QPlainTextEdit(readOnly=True)
@@ -148,7 +147,7 @@ def concerned(members: Sequence[tuple[str, str]]) -> str:
 
 
 class SendDraft(LateCommand):
-    """A draft that was sent already; the first redo does nothing.
+    """A draft that was sent.
 
     Undo saves the team profile as it was; where the team refuses, the step stays as done.
     """
@@ -156,22 +155,17 @@ class SendDraft(LateCommand):
     def __init__(self, services: Services, published: Published) -> None:
         super().__init__(f"Send {published.name} to the team")
         self._services, self._published = services, published
-        self._pushed = False
-        self._stepping = False
 
-    def redo(self) -> None:
-        """Save the team profile as the draft has it, again."""
-        if not self._pushed:
-            self._pushed = True
-            return
+    def again(self) -> None:
+        """Save the team profile as the draft has it."""
         ctx, profile = self._services.ctx, self._published.profile
 
-        def again(db: Db) -> Published:
+        def publish(db: Db) -> Published:
             return publishing.publish(ctx, db, publishing.prepare(ctx, db, profile))
 
-        self._run(again, f"Sent {self._published.name} to the team", self._services.undo.undo)
+        self._run(publish, f"Sent {self._published.name} to the team", sent=True)
 
-    def undo(self) -> None:
+    def take_back(self) -> None:
         """Save the team profile as it was before."""
         ctx, published = self._services.ctx, self._published
 
@@ -179,12 +173,9 @@ class SendDraft(LateCommand):
             publishing.take_back(ctx, db, published)
             return published
 
-        self._run(back, f"Undone: {self.text()}", self._services.undo.redo)
+        self._run(back, f"Undone: {self.text()}", sent=False)
 
-    def _run(self, work: Callable[[Db], Published], done: str, move: Callable[[], None]) -> None:
-        self.quiet = True
-        if self._stepping:
-            return
+    def _run(self, work: Callable[[Db], Published], done: str, *, sent: bool) -> None:
         services = self._services
 
         def ended(published: Published) -> None:
@@ -193,20 +184,10 @@ class SendDraft(LateCommand):
             services.show_status(done)
 
         def refused(error: ToolcribError) -> None:
-            self._move(services.undo, move)
+            self.follow(services.undo, done=not sent)
             services.tasks.failed.emit(error)
 
         services.tasks.wait(lambda _job: _in_store(services.ctx, work), ended, failed=refused)
-
-    def _move(self, stack: QUndoStack, move: Callable[[], None]) -> None:
-        """Move the stack to where the team is, if no other step came between."""
-        if self not in [stack.command(at) for at in (stack.index() - 1, stack.index()) if at >= 0]:
-            return
-        self._stepping = True
-        try:
-            move()
-        finally:
-            self._stepping = False
 
 
 def _in_store(ctx: AppContext, work: Callable[[Db], T]) -> T:

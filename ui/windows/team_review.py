@@ -52,7 +52,7 @@ class TeamReviewDialog(Dialog):
         self._tools: Sequence[TeamTool] = ()
         self._sending = False
         theme = services.theme
-        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.fit(theme, *_SIZE)
         self.title = theme.heading(PlainLabel(_READING, wrap=True), 2)
         self.intro = PlainLabel(_INTRO, wrap=True)
         self.names = named(QListWidget(), "Tools held by the team")

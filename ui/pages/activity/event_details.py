@@ -1,15 +1,14 @@
 """One event in full: when, who, what was asked, what was shown and why, size and time."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping
 
 from PySide6.QtWidgets import QTextEdit
 
 from app.core.text import plural
 from app.ranking import phrases
 from store.records import EventRecord
-from ui.look.text import APPROX, count, visible
+from ui.look.text import APPROX, count, html_table, visible
 from ui.pages.activity.event_rows import Row
 from ui.widgets.guarded import CANNOT
 
@@ -129,14 +128,5 @@ class EventDetails(QTextEdit):
         lines = event_lines(row) if row is not None else []
         if lines != self.lines:
             self.lines = lines
-            self.setHtml(_html(lines))
+            self.setHtml(html_table(lines))
         self.setVisible(bool(lines))
-
-
-def _html(lines: Sequence[Line]) -> str:
-    rows = "".join(
-        f"<tr><td style='padding:2px 18px 2px 0'><b>{escape(name)}</b></td>"
-        f"<td style='padding:2px 0'>{escape(value).replace(chr(10), '<br>')}</td></tr>"
-        for name, value in lines
-    )
-    return f"<table>{rows}</table>"

@@ -45,20 +45,14 @@ def make(
 
 
 class SplitCommand(LateCommand):
-    """A split that was made already; the first redo does nothing."""
+    """A split that was made."""
 
     def __init__(self, services: Services, record: SplitRecord, owners: Sequence[Owner]) -> None:
         super().__init__(f"Split profile {record.profile}")
         self._services, self._record, self._owners = services, record, tuple(owners)
-        self._pushed = False
 
-    def redo(self) -> None:
-        """Look at it anew and make it again."""
-        self.quiet = False
-        if not self._pushed:
-            self._pushed = True
-            return
-        self.quiet = True
+    def again(self) -> None:
+        """Look at it anew and make it."""
         services, base = self._services, self._record.profile
 
         def change(db: Db) -> Changes:
@@ -70,9 +64,8 @@ class SplitCommand(LateCommand):
         made = f"Split the profile {base} again"
         services.tasks.change(change, lambda _changes: services.show_status(made))
 
-    def undo(self) -> None:
+    def take_back(self) -> None:
         """Take all of it back; what stays is named."""
-        self.quiet = True
         services, number = self._services, self._record.id
         undone: list[UndoneSplit] = []
 

@@ -210,7 +210,7 @@ class CallDialog(Dialog):
         vbox(
             title, described, (split, 1), self.state, self.problem, row, inside=self, margins=STYLE
         )
-        self.resize(920, 560)
+        self.fit(theme, 920, 560)
 
 
 def _time(seconds: float) -> str:

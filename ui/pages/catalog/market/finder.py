@@ -1,24 +1,23 @@
 """Find servers: a search over listed servers, what one would mean, and adding it."""
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QCheckBox,
-    QHeaderView,
     QLineEdit,
-    QTreeWidget,
-    QTreeWidgetItem,
+    QTreeView,
     QWidget,
 )
 
 from app.core.errors import ToolcribError
-from ui.look.text import plain_tip
-from ui.look.theme import MARGIN, ROW
+from ui.look.theme import MARGIN
 from ui.pages.catalog.market.details_panel import DetailsPanel
 from ui.pages.catalog.market.work import (
     Answer,
     Finder,
     MoreValuesError,
+    Row,
     SyncState,
     Wanted,
     install,
@@ -29,13 +28,15 @@ from ui.pages.catalog.server_work import Discovery
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.boxes import STYLE, hbox, splitter
-from ui.widgets.delegates import RowDelegate
+from ui.widgets.columns import Column
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import Choice
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
+from ui.widgets.row_table import RowTable
+from ui.widgets.rows import as_table
 
 _KINDS = (
     ("Any kind", ""),
@@ -45,9 +46,15 @@ _KINDS = (
     ("Bundle", "mcpb"),
     ("Web address", "remote"),
 )
+_TIP = Qt.ItemDataRole.ToolTipRole
 _SIZES = (("Any size", 0), ("Up to 1,000 tokens", 1_000), ("Up to 5,000 tokens", 5_000))
-_COLUMNS = ("Server", "Tools that fit", "Tools", "Tokens ≈", "")
-_NUMBER = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_COLUMNS: tuple[Column[Row], ...] = (
+    Column("Server", lambda row: row.title, width=190, roles={_TIP: lambda row: row.name}),
+    Column("Tools that fit", lambda row: row.about, roles={_TIP: lambda row: row.about}),
+    Column("Tools", lambda row: f"{row.tools:,}" if row.tools else "", width=60, right=True),
+    Column("Tokens ≈", lambda row: f"{row.tokens:,}" if row.tokens else "", width=80, right=True),
+    Column("State", lambda row: row.state, width=90),
+)
 _FETCH, _STOP = "Fetch lists", "Stop"
 _NOTHING_FITS = "No listed server fits. Use other words, fewer filters, or fetch more lists."
 
@@ -66,15 +73,15 @@ class FindServersDialog(Dialog):
         self._finder = Finder(services.ctx)
         self._preparing: Job | None = None
         self._sync: Job | None = None
-        room = self.screen().availableGeometry()
-        self.resize(min(services.theme.scaled(1040), room.width() * 9 // 10),
-                    min(services.theme.scaled(640), room.height() * 9 // 10))  # fmt: skip
+        self.fit(services.theme, 1040, 640)
         self.query = named(QLineEdit(query), "What should a tool do?")
         self.query.setPlaceholderText(
             "What should a tool do? For instance: extract the text of a PDF"
         )
         self.query.setClearButtonEnabled(True)
-        self.list = self._make_list()
+        self.model: RowTable[Row] = RowTable(_COLUMNS, self)
+        view = named(QTreeView(), "Listed servers")
+        self.list = as_table(view, self.model, services.theme, gone_first=("Tools", "State"))
         self.details = DetailsPanel(services.theme)
         self.state = PlainLabel(look="faint")
         self.fetch = push_button(_FETCH, tip="Fetches the registries' lists. Nothing else is sent.")
@@ -85,26 +92,12 @@ class FindServersDialog(Dialog):
             self._finder.prepare,
             self._prepared,
             failed=lambda error: self._say(f"Words only. {error.title}"),
-            progress=lambda done: self._say(f"{done:,} texts prepared for search by meaning"),
+            progress=self._show_left,
             owner=self,
         )
         self.query.setFocus()
 
     # ---- parts
-
-    def _make_list(self) -> QTreeWidget:
-        tree = named(QTreeWidget(columnCount=len(_COLUMNS)), "Listed servers")
-        tree.setHeaderLabels(_COLUMNS)
-        tree.setRootIsDecorated(False)
-        tree.setUniformRowHeights(True)
-        tree.setItemDelegate(RowDelegate(self._services.theme, ROW, tree))
-        tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        header = tree.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((0, 190), (2, 60), (3, 80), (4, 90)):
-            header.resizeSection(column, self._services.theme.scaled(width))
-        return tree
 
     def _make_filters(self) -> Flow:
         self.kind = named(Choice(rows=_KINDS), "Kind")
@@ -132,7 +125,7 @@ class FindServersDialog(Dialog):
             box.currentIndexChanged.connect(self.search)
         for check in (self.starts_here, self.no_secrets, self.licence, self.recent):
             check.toggled.connect(self.search)
-        self.list.currentItemChanged.connect(self._show_selected)
+        self.list.selectionModel().currentRowChanged.connect(self._show_selected)
         self.details.add.clicked.connect(self._add)
         self.fetch.clicked.connect(self._fetch_or_stop)
         self.query.returnPressed.connect(self.list.setFocus)
@@ -164,34 +157,28 @@ class FindServersDialog(Dialog):
         )  # fmt: skip
 
     def _show_answer(self, answer: Answer, news: str) -> None:
-        self.list.clear()
-        for row in answer.rows:
-            tools = f"{row.tools:,}" if row.tools else ""
-            tokens = f"{row.tokens:,}" if row.tokens else ""
-            item = QTreeWidgetItem([row.title, row.about, tools, tokens, row.state])
-            item.setData(0, Qt.ItemDataRole.UserRole, row.id)
-            item.setToolTip(0, plain_tip(row.name))
-            item.setToolTip(1, plain_tip(row.about))
-            for column in (2, 3):
-                item.setTextAlignment(column, _NUMBER)
-            self.list.addTopLevelItem(item)
-        if not answer.rows:
-            self.details.show_nothing(_NOTHING_FITS)
-        elif (first := self.list.topLevelItem(0)) is not None:
-            self.list.setCurrentItem(first)
+        self._show_rows(answer.rows, _NOTHING_FITS)
         if self._sync is None and self._preparing is None:
             words = " Searched by words only." if answer.words_only and self.query.text() else ""
             self._say(news or f"{answer.servers:,} servers searched.{words}")
 
     def _show_error(self, error: ToolcribError) -> None:
-        self.list.clear()
-        self.details.show_nothing(error.text)
+        self._show_rows((), error.text)
 
-    def _show_selected(self, item: QTreeWidgetItem | None) -> None:
-        if item is None:
-            self._services.tasks.overtake("market details")
+    def _show_rows(self, rows: Sequence[Row], nothing: str) -> None:
+        """Show these with the first one's details, or why there is none."""
+        self.model.replace_rows(rows)
+        self._services.tasks.overtake("market details")
+        if rows:
+            self.list.setCurrentIndex(self.model.index(0, 0))
+        else:
+            self.details.show_nothing(nothing)
+
+    def _show_selected(self, index: QModelIndex) -> None:
+        row = self.model.row(index.row())
+        if row is None:
             return
-        ctx, server_id = self._services.ctx, int(item.data(0, Qt.ItemDataRole.UserRole))
+        ctx, server_id = self._services.ctx, row.id
         catalog = self._services.live.catalog
         profile = catalog.profile.id if catalog is not None else 0
         self._services.tasks.latest(
@@ -202,9 +189,8 @@ class FindServersDialog(Dialog):
             owner=self,
         )  # fmt: skip
 
-    def _prepared(self, number: int) -> None:
+    def _prepared(self, _number: int) -> None:
         self._preparing = None
-        del number
         self.search()
 
     # ---- fetching
@@ -249,10 +235,8 @@ class FindServersDialog(Dialog):
         if shown is None or choice is None:
             return
         values = dict(self.details.form.values)
-        lacking = next((f.key for f in choice.fields if f.wanted and not values.get(f.key)), "")
-        if lacking:
-            self.details.show_problem(f"{lacking} needs a value.")
-            self.details.form.focus(lacking)
+        if problem := self.details.form.missing(f.key for f in choice.fields if f.wanted):
+            self.details.show_problem(problem)
             return
         self.details.add.setEnabled(False)
         ctx, known, query = self._services.ctx, shown.details, self.query.text()

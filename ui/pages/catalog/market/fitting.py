@@ -1,9 +1,7 @@
 """Ticks of one server that keep the profile in its budget: proposed, changed by hand, applied."""
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.core.context import AppContext
@@ -11,16 +9,16 @@ from app.core.text import plural
 from app.encoder.weights import ready_model
 from app.policy.budget import Budget, Verdict, verdict
 from app.policy.fitting import Fit, fit
-from ui.look.theme import ROW, Theme
 from ui.shell.actions import Tick
 from ui.shell.services import Services
 from ui.shell.tasks import Job
-from ui.widgets.delegates import RowDelegate
+from ui.widgets.columns import Column
 from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
+from ui.widgets.row_table import TickTable
+from ui.widgets.rows import as_table
 
-_COLUMNS = ("Tool", "Tokens ≈", "")
-_NUMBER = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _HELD = "Its tools wait in Review until you approve them; the ticks count from then on."
 
 
@@ -45,6 +43,46 @@ def propose(ctx: AppContext, profile: str, server: str) -> tuple[Catalog, Fit, s
         return catalog, fit(catalog, server, order), query
 
 
+class FitTable(TickTable[CatalogTool]):
+    """The tools of one server, best first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(
+            (
+                Column("Tool", lambda tool: tool.tool.name),
+                Column("Tokens ≈", lambda tool: f"{tool.cost:,}", width=90, right=True),
+                Column("Note", self._note, width=150),
+            ),
+            parent,
+        )
+        self._on: set[int] = set()
+        self._doubles: dict[str, str] = {}
+
+    def show(self, made: Fit) -> None:
+        """Show a proposal with its ticks."""
+        self._on = {tool.tool.id for tool in made.on}
+        self._doubles = dict(made.doubles)
+        self.replace_rows((*made.on, *made.off))
+
+    @property
+    def chosen(self) -> tuple[CatalogTool, ...]:
+        """The ticked tools."""
+        return tuple(tool for tool in self._rows if tool.tool.id in self._on)
+
+    def is_ticked(self, number: int) -> bool:
+        """True if the tool is to be on."""
+        return self._rows[number].tool.id in self._on
+
+    def tick(self, number: int, on: bool) -> None:
+        """Have a tool on, or off."""
+        tool = {self._rows[number].tool.id}
+        self._on = self._on | tool if on else self._on - tool
+
+    def _note(self, tool: CatalogTool) -> str:
+        other = self._doubles.get(tool.tool.name, "")
+        return "pinned" if tool.pinned else f"like {other}" if other else ""
+
+
 class FitDialog(FormDialog):
     """The tools of one server, best first, ticked as proposed; the sum follows each tick."""
 
@@ -55,51 +93,24 @@ class FitDialog(FormDialog):
     ) -> None:
         super().__init__(f"Fit {made.server} in the budget", "Apply", parent)
         self._services, self._made = services, made
-        self._tools: Sequence[CatalogTool] = (*made.on, *made.off)
+        self.model = FitTable(self)
+        self.model.show(made)
         self.about = PlainLabel(made.text, wrap=True)
         first = f"First those for “{query}”." if query else "Small ones first."
-        held = _HELD if any(tool.held for tool in self._tools) else ""
+        held = _HELD if any(tool.held for tool in self.model.rows) else ""
         self.note = PlainLabel(f"{first} {held}".strip(), wrap=True, look="faint")
         self.sum = PlainLabel()
-        self.list = self._make_list(services.theme)
+        view = named(QTreeView(), "Tools of the server")
+        self.list = as_table(view, self.model, services.theme)
         self.lay_out(self.about, self.note, self.list, self.sum)
-        self.list.itemChanged.connect(self._show_sum)
+        self.model.dataChanged.connect(lambda *_: self._show_sum())
         self._show_sum()
-        self.resize(services.theme.scaled(560), services.theme.scaled(480))
-
-    def _make_list(self, theme: Theme) -> QTreeWidget:
-        tree = QTreeWidget(columnCount=len(_COLUMNS))
-        tree.setAccessibleName("Tools of the server")
-        tree.setHeaderLabels(_COLUMNS)
-        tree.headerItem().setTextAlignment(1, _NUMBER)
-        tree.setRootIsDecorated(False)
-        tree.setUniformRowHeights(True)
-        tree.setItemDelegate(RowDelegate(theme, ROW, tree))
-        doubles = dict(self._made.doubles)
-        for tool in self._tools:
-            other = doubles.get(tool.tool.name, "")
-            note = "pinned" if tool.pinned else f"like {other}" if other else ""
-            item = QTreeWidgetItem([tool.tool.name, f"{tool.cost:,}", note])
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-            on = tool in self._made.on
-            item.setCheckState(0, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
-            item.setTextAlignment(1, _NUMBER)
-            tree.addTopLevelItem(item)
-        for column, width in ((1, 90), (2, 150)):
-            tree.header().resizeSection(column, theme.scaled(width))
-        tree.header().setStretchLastSection(False)
-        tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        return tree
+        self.fit(services.theme, 560, 480)
 
     @property
     def chosen(self) -> tuple[CatalogTool, ...]:
         """The ticked tools."""
-        return tuple(
-            tool
-            for place, tool in enumerate(self._tools)
-            if (item := self.list.topLevelItem(place)) is not None
-            and item.checkState(0) == Qt.CheckState.Checked
-        )
+        return self.model.chosen
 
     @property
     def verdict(self) -> Verdict:
@@ -111,7 +122,7 @@ class FitDialog(FormDialog):
     def press(self) -> None:
         """Tick so, as one step that can be taken back."""
         chosen = self.chosen
-        others = [tool for tool in self._tools if tool not in chosen]
+        others = [tool for tool in self.model.rows if tool not in chosen]
         undo, live = self._services.undo, self._services.live
         undo.beginMacro(f"Fit {self._made.server} in the budget")
         undo.push(Tick(live, chosen, True))

@@ -1,6 +1,6 @@
 """A form of the values that a listed server needs: one row for each of its inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from PySide6.QtWidgets import (
@@ -68,10 +68,12 @@ class InputForm(QWidget):
             elif editor is not None:
                 editor.setText(text)
 
-    def focus(self, key: str) -> None:
-        """Give a field the focus."""
-        if key in self.editors:
-            self.editors[key].setFocus()
+    def missing(self, keys: Iterable[str]) -> str:
+        """Sentence on the first of these without a value, which gets the focus; "" for none."""
+        lacking = next((key for key in keys if not self.values.get(key)), "")
+        if lacking in self.editors:
+            self.editors[lacking].setFocus()
+        return f"{lacking} needs a value." if lacking else ""
 
     def _editor(self, field: Field) -> _Editor:
         given = field.input

@@ -68,7 +68,7 @@ class StackDialog(FormDialog):
         area.setAccessibleName("What is in the stack")
         self.label = PlainLabel("Profile", buddy=self.name)
         self.lay_out(first, (area, 1), hbox(self.label, (self.name, 1)))
-        self.resize(self._services.theme.scaled(620), self._services.theme.scaled(420))
+        self.fit(self._services.theme, 620, 420)
 
     def _choose(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self, "Choose a stack", "", _FILTER)
@@ -88,11 +88,8 @@ class StackDialog(FormDialog):
     def press(self) -> None:
         """Look at the file or link, or add what was looked at."""
         self.problem.hide()
-        typed = self.form.values
-        lacking = next((key for key in self._keys if not typed.get(key)), "")
-        if self._stack is not None and lacking:
-            self._refuse(ToolcribError(f"{lacking} needs a value."))
-            self.form.focus(lacking)
+        if self._stack is not None and (problem := self.form.missing(self._keys)):
+            self._refuse(ToolcribError(problem))
             return
         self.save.setEnabled(False)
         if self._stack is None:

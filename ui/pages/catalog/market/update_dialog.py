@@ -109,10 +109,8 @@ class UpdateDialog(Dialog):
         if offer is None:
             return
         values = dict(self.form.values)
-        lacking = next((f.key for f in offer.lacking if not values.get(f.key)), "")
-        if lacking:
-            self._refuse(ToolcribError(f"{lacking} needs a value."))
-            self.form.focus(lacking)
+        if problem := self.form.missing(f.key for f in offer.lacking):
+            self._refuse(ToolcribError(problem))
             return
         chosen, ctx = offer.with_values(values), self._services.ctx
         self.go.setEnabled(False)
