@@ -148,7 +148,7 @@ def no_process_left_behind() -> Iterator[None]:
     """Fail the run that leaves a child process, even one that escaped its process group."""
     yield
     left = [p for p in psutil.process_iter(["pid", "environ", "cmdline"]) if _is_mine(p)]
-    _, alive = psutil.wait_procs(left, timeout=5)
+    _, alive = psutil.wait_procs(left, timeout=30)  # as long as a loaded machine takes
     names = [" ".join(p.info["cmdline"] or [])[:200] for p in alive]
     for process in alive:
         process.kill()

@@ -1,12 +1,14 @@
 """One server behind the gateway cannot be told from the server itself."""
 
 import json
+from contextlib import closing
 
 import pytest
 from raw_host import RawHost, RpcError, text
 
 from store import profiles, queries, tools
 from store.connection import open_store, transaction
+from store.hashes import tool_hash
 from store.records import LabelRecord
 
 pytestmark = pytest.mark.usefixtures("encoderless")
@@ -169,12 +171,19 @@ def test_a_text_that_changed_since_it_was_trusted_is_neither_shown_nor_called(
     database = stocked({"probe": "ok"}, {"new_tools": policy})
     db = open_store(database)
     with transaction(db):  # the store remembers another text than the server has now
-        db.execute("UPDATE tools SET raw = replace(raw, 'Return the given', 'As trusted:')")
+        [[tool, raw]] = db.execute("SELECT id, raw FROM tools WHERE name = 'echo'")
+        trusted = raw.replace("Return the given", "As trusted:")
+        mark = tool_hash(json.loads(trusted))
+        sql = "UPDATE tools SET raw = ?, hash = ?, trusted_hash = ? WHERE id = ?"
+        db.execute(sql, (trusted, mark, mark, tool))
     db.close()
     host = gateway("--server", "probe")
     host.initialize()
     refused = host.call("echo", {"text": "start it"})
     assert refused["isError"] and "its text changed after it was trusted" in text(refused)
+    assert "echo" not in {t["name"] for t in host.tools()}
+    with closing(open_store(database)) as db:  # and once the new text is stored beside it
+        host.until(lambda: tools.one(db, tool).hash != mark, 60)
     assert "echo" not in {t["name"] for t in host.tools()}
 
 
