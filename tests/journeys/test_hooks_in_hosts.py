@@ -36,13 +36,18 @@ PROMPT = "probe the tool alpha get of the stub"
 THANKS = "thanks!"
 ANOTHER = "run the action of res 7 of the stub"
 WORDS = RULES[:60]  # of what a host's own instructions say
+SHAPES = ("claude-code", "copilot-cli")  # one host for each shape of a hook's file
 READERS = EVERYDAY if ALL_VARIABLE in os.environ else {"claude-code", "codex"}  # a minute less
 Make = Callable[[str], HookedHousehold]
 
 
-def _marked(host_id: str, form: str, everyday: Collection[str] = EVERYDAY) -> object:
-    left_out = pytest.mark.skipif(host_id not in everyday, reason="set TOOLCRIB_ALL_HOSTS=1")
-    return pytest.param(host_id, form, marks=left_out, id=f"{host_id} {form}")
+def _marked(
+    host_id: str, form: str, everyday: Collection[str] = EVERYDAY, *, pushed: bool = True
+) -> object:
+    """One host and form; only `make test-all` runs what is not `pushed`."""
+    marks = [pytest.mark.skipif(host_id not in everyday, reason="set TOOLCRIB_ALL_HOSTS=1")]
+    marks += [] if pushed else [pytest.mark.exhaustive]
+    return pytest.param(host_id, form, marks=marks, id=f"{host_id} {form}")
 
 
 LEFT_OUT = ("codex",)  # it runs a hook only after the user has trusted it
@@ -139,7 +144,8 @@ def own_hook(home: HookedHousehold, mark: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("host_id", "form"), [_marked(host, COMMAND) for host in HOOKED if host != "opencode"]
+    ("host_id", "form"),
+    [_marked(host, COMMAND, pushed=host in SHAPES) for host in HOOKED if host != "opencode"],
 )
 def test_a_hook_of_the_users_own_runs_on_and_stays(house: Make, host_id: str, form: str) -> None:
     home = house(host_id)
@@ -164,7 +170,9 @@ def test_a_hook_of_the_users_own_runs_on_and_stays(house: Make, host_id: str, fo
         assert mark.exists(), "the user's own hook went with ours"
 
 
-@pytest.mark.parametrize(("host_id", "form"), [_marked("codex", COMMAND), _marked("codex", MCP)])
+@pytest.mark.parametrize(
+    ("host_id", "form"), [_marked("codex", COMMAND), _marked("codex", MCP, pushed=False)]
+)
 def test_codex_runs_the_hook_once_the_user_has_trusted_it(
     house: Make, host_id: str, form: str
 ) -> None:

@@ -37,7 +37,9 @@ def conversation(household: Household) -> Outcome:
         return household.talk(model, mode=PRUNED)
 
 
-@pytest.mark.parametrize("host_id", ["codex", "opencode"])
+@pytest.mark.parametrize(
+    "host_id", ["codex", pytest.param("opencode", marks=pytest.mark.exhaustive)]
+)
 def test_a_host_follows_the_policy_of_the_folder_it_works_in(host_id: str, tmp_path: Path) -> None:
     host = real_host(host_id)
     if host_id not in EVERYDAY or not program(host).is_file():

@@ -34,7 +34,7 @@ PROFILE = "everyday@sample-team"
 TITLE = "written through the team"
 
 
-@pytest.fixture(params=["codex", "opencode"])
+@pytest.fixture(params=["codex", pytest.param("opencode", marks=pytest.mark.exhaustive)])
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Household:
     host: RealHost = real_host(request.param)
     if not (program(host).is_file() and shutil.which("node")):

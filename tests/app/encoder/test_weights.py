@@ -18,6 +18,7 @@ from app.encoder.weights import (
     find_model,
     model_key,
     packaged_weights,
+    ready_model,
     source_hash,
 )
 
@@ -91,7 +92,7 @@ def test_progress_that_raises_ends_the_child(paths: Paths) -> None:
 
 
 @pytest.mark.slow
-def test_a_users_own_model_folder_is_exported_and_again_when_its_weights_change(
+def test_a_users_own_model_folder_is_exported_and_not_ready_when_its_weights_change(
     paths: Paths, tmp_path: Path, encoder: Encoder
 ) -> None:
     own = tmp_path / "own model"
@@ -102,9 +103,10 @@ def test_a_users_own_model_folder_is_exported_and_again_when_its_weights_change(
     assert first.key == model_key(str(own), source_hash(own))
     cosine = float((Encoder.load(first).encode(["a file"]) * encoder.encode(["a file"])).sum())
     assert 0.7 < cosine < 0.99  # the delta is the default encoder's alone
+    assert ready_model(paths, str(own)) == first
     config = json.loads((own / "config.json").read_text())
     (own / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
-    assert ensure_model(paths, str(own)).key != first.key
+    assert ready_model(paths, str(own)) is None
 
 
 def test_weights_with_another_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

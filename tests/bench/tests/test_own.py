@@ -54,6 +54,7 @@ def test_a_catalogues_servers_get_the_names_our_queries_use(catalogue: Path) -> 
     assert missing(wanted, tools) == ("time/convert_time",)
 
 
+@pytest.mark.exhaustive
 def test_the_report_judges_by_kind_and_by_floor(
     catalogue: Path,
     encoder: Encoder,
