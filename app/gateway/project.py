@@ -126,7 +126,10 @@ def folders_of_roots(result: object) -> list[str]:
     folders = []
     for root in (roots if isinstance(roots, list) else [])[:20]:
         uri = root.get("uri") if isinstance(root, dict) else None
-        parts = urlsplit(uri) if isinstance(uri, str) else None
-        if parts is not None and parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        try:
+            parts = urlsplit(uri if isinstance(uri, str) else "")
+        except ValueError:
+            continue
+        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
             folders.append(unquote(parts.path))
     return folders

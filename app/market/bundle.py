@@ -49,6 +49,7 @@ class BundleLimits:
     files: int = 50_000
     ratio: int = 200  # of unpacked to packed bytes, from a MB on
     seconds: float = 20.0  # without a byte
+    longest: float = 1_800.0  # seconds in all
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ import hashlib
 import tempfile
 from pathlib import Path
 from typing import IO
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpx2
 
 from app.core.text import visible
 from app.market import guards
 from app.market.bundle import NOTHING, Bundle, BundleError, BundleLimits, read_manifest, unpack
-from app.market.client import Resolve, resolve
+from app.market.client import Cut, Resolve, redirected, resolve
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
@@ -52,14 +52,18 @@ class _Download:
 
     def save(self, url: str, file: IO[bytes]) -> str:
         """Write the body to a file; its SHA-256."""
-        with httpx2.Client(timeout=self._limits.seconds, follow_redirects=False) as client:
+        with (
+            Cut().after(self._limits.longest) as extensions,
+            httpx2.Client(timeout=self._limits.seconds, follow_redirects=False) as client,
+        ):
+            client.headers["User-Agent"] = "toolcrib"
             for _ in range(_MOST_REDIRECTS + 1):
                 self._check(url)
                 try:
-                    with client.stream("GET", url, headers={"User-Agent": "toolcrib"}) as response:
+                    with client.stream("GET", url, extensions=extensions) as response:
                         if response.status_code not in _REDIRECTS:
                             return self._write(response, file)
-                        url = urljoin(url, response.headers.get("Location", ""))
+                        url = redirected(url, response)
                 except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                     reason = visible(str(error))[:200] or type(error).__name__
                     raise self._error(f"could not be fetched: {reason}.") from error

@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -64,10 +65,44 @@ class Page:
 
 def source_problem(url: str, *, private: bool = False) -> str:
     """The reason not to use a URL as a source, a sentence; "" for none."""
-    parts = urlsplit(url)
-    if parts.query or parts.fragment or "{" in url:
+    if "?" in url or "#" in url or "{" in url:
         return "A source's URL is its base, without a query."
     return guards.url_problem(url, private=private)
+
+
+def redirected(url: str, response: httpx2.Response) -> str:
+    """The URL that a response leads to; raises InvalidURL."""
+    try:
+        return urljoin(url, response.headers.get("Location", ""))
+    except ValueError as error:
+        raise httpx2.InvalidURL(str(error)) from error
+
+
+class Cut:
+    """The end of a request whose headers never end: its connection is shut from another thread."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+
+    @contextmanager
+    def after(self, seconds: float) -> Iterator[Mapping[str, Any]]:
+        """Extensions of a request that is cut after so many seconds."""
+        timer = threading.Timer(seconds, self._shut)
+        timer.start()
+        try:
+            yield {"trace": self._note}
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _note(self, event: str, about: Mapping[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = about["return_value"].get_extra_info("socket")
+
+    def _shut(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):  # it is closed
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 Resolve = Callable[[str, int], list[str]]
@@ -102,6 +137,7 @@ class Client:
     received: int = 0  # bytes, decompressed
     pages: int = 0
     _http: httpx2.Client = field(init=False, repr=False)
+    _cut: Cut = field(init=False, default_factory=Cut, repr=False)
     _began: float = field(init=False, default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -172,15 +208,20 @@ class Client:
         """The body of a GET, redirects on the same host followed; raises SourceError."""
         for _ in range(_MOST_REDIRECTS + 1):
             self._check_address(url)
+            until = time.monotonic() + self.limits.page_seconds
             try:
-                with self._http.stream("GET", url) as response:
+                with (
+                    self._cut.after(self.limits.page_seconds) as extensions,
+                    self._http.stream("GET", url, extensions=extensions) as response,
+                ):
                     if response.status_code not in _REDIRECTS:
                         self._check_status(response)
-                        return b"".join(self._pieces(response))
+                        return b"".join(self._pieces(response, until))
                     url = self._redirected(url, response)
             except httpx2.ConnectTimeout as error:
                 raise SourceError(f"{self._host} cannot be reached.", _OFFLINE) from error
             except httpx2.HTTPError as error:
+                self._check_page_time(until)
                 reason = visible(str(error))[:200] or type(error).__name__
                 raise SourceError(f"{self._host} could not be asked: {reason}.", _LATER) from error
             except httpx2.InvalidURL as error:
@@ -207,7 +248,7 @@ class Client:
             )
 
     def _redirected(self, url: str, response: httpx2.Response) -> str:
-        target = urljoin(url, response.headers.get("Location", ""))
+        target = redirected(url, response)
         if urlsplit(target)[:2] != urlsplit(url)[:2]:
             shown = visible(target[:120])
             raise SourceError(
@@ -230,13 +271,13 @@ class Client:
         if status != 200:
             raise SourceError(f"{self._host} answered with status {status}.", _LATER)
 
-    def _pieces(self, response: httpx2.Response) -> Iterator[bytes]:
+    def _pieces(self, response: httpx2.Response, until: float) -> Iterator[bytes]:
         """The body, decompressed and counted piece by piece."""
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding not in ("identity", "gzip", "x-gzip"):
             raise SourceError(f"{self._host} sent what was not asked for.", _NO_REGISTRY)
         gzip = zlib.decompressobj(47) if "gzip" in encoding else None
-        size, until = 0, time.monotonic() + self.limits.page_seconds
+        size = 0
         for chunk in response.iter_raw():
             for piece in [chunk] if gzip is None else _inflated(gzip, chunk, self._host):
                 size += len(piece)
@@ -249,10 +290,14 @@ class Client:
                     raise SourceError(f"{self._host} sent over {mb} MB.", _ENDLESS)
                 yield piece
             self._check_time()
-            if time.monotonic() > until:
-                raise SourceError(f"{self._host} took too long for one page.", _LATER)
+            self._check_page_time(until)
+        self._check_page_time(until)  # one that was cut ends like a whole one
         if gzip is not None and not gzip.eof:
             raise SourceError(f"{self._host} sent a damaged page.", _LATER)
+
+    def _check_page_time(self, until: float) -> None:
+        if time.monotonic() > until:
+            raise SourceError(f"{self._host} took too long for one page.", _LATER)
 
     def _check_time(self) -> None:
         if self.cancelled():

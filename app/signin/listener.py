@@ -101,7 +101,10 @@ def _query(head: bytes) -> dict[str, str] | None:
     words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
     if len(words) != 3 or words[0] != "GET":
         return None
-    target = urlsplit(words[1])
+    try:
+        target = urlsplit(words[1])
+    except ValueError:
+        return None
     values = {name: all_of[0] for name, all_of in parse_qs(target.query).items()}
     return values if target.path == _PATH and values.keys() & {"code", "error"} else None
 

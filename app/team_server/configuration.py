@@ -74,8 +74,12 @@ def _is_on(word: str) -> bool:
 
 
 def _receiver(address: str) -> str:
-    parts = urlsplit(address)
-    if address and (parts.scheme not in ("http", "https") or not parts.hostname):
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    if address and not good:
         raise ToolcribError(
             f"{TRACES} is no address of a receiver.", "For example: http://127.0.0.1:4318"
         )

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -162,6 +162,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _do_redirect_to_file(self, _query: Json) -> None:
         self._send(302, b"", {"Location": "file:///etc/passwd"})
+
+    def _do_redirect_to_no_url(self, _query: Json) -> None:
+        self._send(302, b"", {"Location": "http://[bad"})
+
+    def _do_redirect_to_no_host(self, _query: Json) -> None:
+        self._send(302, b"", {"Location": "//a\u2100b/".encode().decode("latin-1")})
+
+    def _do_endless_continue(self, _query: Json) -> None:
+        self._endless_head(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _do_endless_header(self, _query: Json) -> None:
+        self._endless_head(b"x", b"HTTP/1.1 200 OK\r\nX: ")
+
+    def _endless_head(self, piece: bytes, first: bytes = b"") -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.wfile.write(first)
+            while not self.server.stopped.wait(0.05):
+                self.wfile.write(piece)
 
     def _do_redirect_circle(self, _query: Json) -> None:
         self._send(302, b"", {"Location": self.path})

@@ -243,6 +243,7 @@ def test_a_running_session_follows_the_file_of_its_profile(
         ({"roots": 5}, []),
         (None, []),
         ({"roots": [{"uri": "file://host/share"}, {"uri": 7}]}, []),
+        ({"roots": [{"uri": "file://[bad"}, {"uri": "file:///a"}]}, ["/a"]),
     ],
 )
 def test_roots_are_taken_as_far_as_they_are_folders_here(result: Any, folders: list[str]) -> None:

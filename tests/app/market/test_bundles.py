@@ -1,5 +1,6 @@
 """Bundles: fetched, checked, unpacked and started by their manifest; hostile ones are refused."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -173,6 +174,7 @@ class Files(ThreadingHTTPServer):
     def __init__(self, body: bytes) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.body, self.asked = body, 0
+        self.stopped = threading.Event()
 
     @property
     def url(self) -> str:
@@ -187,7 +189,12 @@ class _Handler(BaseHTTPRequestHandler):
         moved = self.path.startswith("/moved")
         self.send_response(302 if moved else 200)
         if moved:
-            self.send_header("Location", self.path.removeprefix("/moved"))
+            to = "http://[bad" if "nowhere" in self.path else self.path.removeprefix("/moved")
+            self.send_header("Location", to)
+        if "/never" in self.path:
+            with contextlib.suppress(OSError):
+                while not self.server.stopped.wait(0.02):
+                    self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.end_headers()
         self.wfile.write(b"" if moved else self.server.body)
 
@@ -201,6 +208,7 @@ def files() -> Iterator[Files]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
+    server.stopped.set()
     server.shutdown()
     server.server_close()
     thread.join(5)
@@ -249,6 +257,17 @@ def test_another_checksum_or_a_size_without_end_unpacks_nothing(
     with pytest.raises(BundleError, match="larger than 0 MB"):
         few = BundleLimits(download=100)
         fetched(name, files.url, sha(files.body), tmp_path / "b", private=True, limits=few)
+    with pytest.raises(BundleError, match="could not be fetched"):
+        fetched(
+            name,
+            files.url.replace("/sky", "/moved/nowhere"),
+            "0" * 64,
+            tmp_path / "b",
+            private=True,
+        )
+    with pytest.raises(BundleError, match="could not be fetched"):
+        short = BundleLimits(longest=0.2)
+        fetched(name, files.url + "/never", "0" * 64, tmp_path / "b", private=True, limits=short)
     assert list((tmp_path / "b").iterdir()) == []
     moved = files.url.replace("/sky", "/moved/sky")
     fetched(name, moved, sha(files.body), tmp_path / "b", private=True)

@@ -190,7 +190,7 @@ def test_removing_a_source_forgets_its_list_and_its_words(
         sources.named(db, "team")
 
 
-FEW = Limits(page_bytes=1 << 20, page_seconds=1.0, read_seconds=1.0, pages=20, seconds=20)
+FEW = Limits(page_bytes=1 << 20, page_seconds=1.0, read_seconds=0.5, pages=20, seconds=20)
 HOSTILE = {
     "broken_json": "not JSON",
     "no_list": "without a list of servers",
@@ -205,6 +205,10 @@ HOSTILE = {
     "many_at_once": "1,499 servers at once",
     "redirect_elsewhere": "redirects to http://127.0.0.1:1/secrets",
     "redirect_to_file": "redirects to file:///etc/passwd",
+    "redirect_to_no_url": "what is no URL",
+    "redirect_to_no_host": "what is no URL",
+    "endless_continue": "too long for one page",
+    "endless_header": "too long for one page",
     "redirect_circle": "redirects without end",
     "big_page": "over 1 MB",
     "gzip_bomb": "over 1 MB",
@@ -261,6 +265,7 @@ def test_a_redirect_on_the_same_host_is_followed(ctx: AppContext, db: apsw.Conne
         ("https://[::ffff:127.0.0.1]/", "this machine"),
         ("https://registry.internal/", "this machine"),
         ("file:///etc/passwd", "is no URL"),
+        ("https://[bad", "is no URL"),
         ("https://user:pw@registry.example.com", "user name or a password"),
         ("https://registry.example.com/?x=1", "without a query"),
     ],

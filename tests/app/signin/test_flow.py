@@ -123,13 +123,16 @@ def test_other_requests_do_not_end_the_wait(guarded, browser):
         noise.append(httpx2.post(uri, content=b"code=x").status_code)
         noise.append(httpx2.get(uri).status_code)
         idle.append(socket.create_connection(("127.0.0.1", port)))
+        with socket.create_connection(("127.0.0.1", port)) as odd:
+            odd.sendall(b"GET //[ HTTP/1.1\r\n\r\n")
+            noise.append(int(odd.recv(100).split()[1]))
         browser.open(page)
 
     idle: list[socket.socket] = []
 
     grant = sign_in(SignInRequest(guarded.url, open_page, Event(), wait_seconds=30))
     idle[0].close()
-    assert grant is not None and noise == [404, 404, 404]
+    assert grant is not None and noise == [404, 404, 404, 404]
 
 
 def test_a_server_without_any_metadata_is_tried_at_the_usual_places(guarded, browser):

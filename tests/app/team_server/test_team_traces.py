@@ -51,7 +51,8 @@ def test_a_request_is_a_span_of_its_clients_trace(
     assert not [word for word in ("jolanda", "acme-traced", "mallory") if word.encode() in sent]
 
 
-def test_an_address_that_is_none_is_refused_at_the_start(dsn: str) -> None:
-    given = environment(dsn, new_key(), TOOLCRIB_TEAM_TRACES="collector:4318")
+@pytest.mark.parametrize("address", ["collector:4318", "http://[collector"])
+def test_an_address_that_is_none_is_refused_at_the_start(dsn: str, address: str) -> None:
+    given = environment(dsn, new_key(), TOOLCRIB_TEAM_TRACES=address)
     with pytest.raises(ToolcribError, match="TOOLCRIB_TEAM_TRACES is no address of a receiver"):
         from_environ(given)
