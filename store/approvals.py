@@ -8,19 +8,8 @@ _COLUMNS = "id, made, expires, profile, session, host, tool, hash, arguments, st
 _KEPT = 1_000  # decided rows
 
 
-def add(
-    db: apsw.Connection,
-    *,
-    made: float,
-    expires: float,
-    profile: str,
-    session: str,
-    host: str,
-    tool: str,
-    tool_hash: str,
-    arguments: str,
-) -> int:
-    """Add a waiting call; its id."""
+def add(db: apsw.Connection, call: Approval) -> int:
+    """Add a waiting call; its id (the record's own id is ignored)."""
     db.execute(
         "DELETE FROM approvals WHERE state <> 'waiting'"
         " AND id <= (SELECT max(id) FROM approvals) - ?",
@@ -30,7 +19,16 @@ def add(
         "INSERT INTO approvals"
         " (made, expires, profile, session, host, tool, hash, arguments, state)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'waiting') RETURNING id",
-        (made, expires, profile, session, storable(host), tool, tool_hash, storable(arguments)),
+        (
+            call.made,
+            call.expires,
+            call.profile,
+            call.session,
+            storable(call.host),
+            call.tool,
+            call.hash,
+            storable(call.arguments),
+        ),
     )
     return int(next(iter(row))[0])
 

@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 
 import apsw
 
+from store.search import phrase
 from store.typed import Json
 
 MOST_INFLATED = 1 << 20  # bytes of one entry
@@ -406,7 +407,7 @@ def word_scores(db: apsw.Connection, words: Sequence[str], most: int) -> dict[in
     """The documents that hold these words best: bm25 with the sign turned."""
     if not words:
         return {}
-    match = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+    match = " OR ".join(map(phrase, words))
     sql = (
         "SELECT rowid, -bm25(market_words, 2.0, 1.0) AS score FROM market_words"
         " WHERE market_words MATCH ? ORDER BY score DESC LIMIT ?"
@@ -416,7 +417,7 @@ def word_scores(db: apsw.Connection, words: Sequence[str], most: int) -> dict[in
 
 def ids_by_title(db: apsw.Connection, words: Sequence[str], most: int) -> list[int]:
     """The servers with all of these words in titles or names, the shortest of those first."""
-    match = " AND ".join('"' + word.replace('"', '""') + '"' for word in words)
+    match = " AND ".join(map(phrase, words))
     sql = (
         "SELECT rowid FROM market_words WHERE market_words MATCH ? AND rowid > 0"
         " ORDER BY rank LIMIT ?"

@@ -359,7 +359,7 @@ class Approval:
     tool: str  # server/tool
     hash: str  # of the tool's definition
     arguments: str  # JSON, secrets masked; "" once it is decided
-    state: str
+    state: str = CALL_WAITING
 
 
 @dataclass(frozen=True, slots=True)

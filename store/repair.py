@@ -14,6 +14,7 @@ from store import teams
 from store.connection import open_store, transaction
 from store.damage import NO_SERVERS, TABLES, UNUSABLE, Damage, damaged_rows, missing_tables
 from store.migrate import migrate
+from store.sharing import NOT_KNOWN
 
 _EMPTY = {"settings": NO_SERVERS, "expected": [], "prompts": [], "resources": [], "templates": []}
 _DROPPED = frozenset(("labels", "runs"))  # a row of these says nothing without its damaged part
@@ -125,7 +126,7 @@ def _mend(db: apsw.Connection, row: Damage) -> None:
     else:
         empty = json.dumps(_EMPTY.get(row.column, {}))
         if row.table == "server_sharing":
-            empty = json.dumps(["what is not known any more"])
+            empty = json.dumps([NOT_KNOWN])
         sql = f"UPDATE {row.table} SET {row.column} = ? WHERE rowid = ?"
         db.execute(sql, (empty, row.row))
     if row.table == "servers" and row.column in _TEXTS:

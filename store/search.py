@@ -40,6 +40,11 @@ def _numbers(ids: Iterable[int]) -> str:
     return ",".join(str(int(i)) for i in sorted(ids))
 
 
+def phrase(word: str) -> str:
+    """A word as FTS5 takes it, whatever letters it has."""
+    return '"' + word.replace('"', '""') + '"'
+
+
 def allowed_tools(db: apsw.Connection, scope: Scope) -> frozenset[int]:
     """The tools within a scope."""
     return frozenset(row[0] for row in db.execute(scope.condition()))
@@ -66,7 +71,7 @@ def keyword_scores(
     """Every tool that holds any of the words, and its bm25 with the sign turned."""
     if not words:
         return {}
-    match = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+    match = " OR ".join(map(phrase, words))
     within = f" AND +rowid IN ({scope.condition()})" if scope else ""
     shares = ", ".join(str(float(w)) for w in weights)
     sql = (
@@ -79,6 +84,5 @@ def keyword_scores(
 
 def has_word(db: apsw.Connection, word: str) -> bool:
     """True if any tool's keywords hold a form of the word."""
-    match = '"' + word.replace('"', '""') + '"'
     sql = "SELECT 1 FROM keywords WHERE keywords MATCH ? LIMIT 1"
-    return db.execute(sql, (match,)).fetchone() is not None
+    return db.execute(sql, (phrase(word),)).fetchone() is not None

@@ -7,7 +7,7 @@ import apsw
 
 from store.damage import json_array
 
-_NOT_KNOWN = "what is not known any more"  # where the row is damaged, so that it is not shared
+NOT_KNOWN = "what is not known any more"  # where the row is damaged, so that it is not shared
 
 
 def of_server(db: apsw.Connection, server_id: int) -> tuple[str, tuple[str, ...]]:
@@ -17,7 +17,7 @@ def of_server(db: apsw.Connection, server_id: int) -> tuple[str, tuple[str, ...]
     if not row:
         return "", ()
     methods = json_array(row[1])
-    return row[0], (_NOT_KNOWN,) if methods is None else tuple(map(str, methods))
+    return row[0], (NOT_KNOWN,) if methods is None else tuple(map(str, methods))
 
 
 def choose(db: apsw.Connection, server_id: int, choice: str) -> None:

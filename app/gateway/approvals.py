@@ -145,6 +145,7 @@ class Approvals:
         shown = json.dumps(_masked(self._hide(arguments)), ensure_ascii=False)[:_LONGEST_ARGUMENTS]
         with closing(open_store(self._view.database)) as db:
             from store import approvals
+            from store.records import Approval
 
             profile = self._view.profile_name
             if approvals.is_always_allowed(db, profile, call.tool_id, call.tool_hash):
@@ -152,18 +153,19 @@ class Approvals:
             with self._lock:
                 if len(self._waiting) >= _MOST_WAITING:
                     return False
+                record = Approval(
+                    id=0,
+                    made=now,
+                    expires=call.expires,
+                    profile=profile,
+                    session=self._session,
+                    host=self._journal.host,
+                    tool=call.tool_id,
+                    hash=call.tool_hash,
+                    arguments=shown,
+                )
                 with transaction(db):
-                    call.id = approvals.add(
-                        db,
-                        made=now,
-                        expires=call.expires,
-                        profile=profile,
-                        session=self._session,
-                        host=self._journal.host,
-                        tool=call.tool_id,
-                        tool_hash=call.tool_hash,
-                        arguments=shown,
-                    )
+                    call.id = approvals.add(db, record)
                 self._waiting[call.id] = call
         return False
 

@@ -4,6 +4,8 @@ Each step is `versions/vNNNN_name.py` beside `versions/NNNN_name.sql`. A step th
 schema as it was; of two processes that migrate at once the second waits and finds nothing to do.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy
@@ -33,17 +35,11 @@ SET LOCAL search_path = toolcrib, public;
 
 def migrate(dsn: str, folder: Path = FOLDER) -> None:
     """Bring the database to the newest schema; raises what Postgres refuses, changing nothing."""
-    engine = sqlalchemy.create_engine(
-        "postgresql+psycopg://", creator=lambda: connect(dsn), poolclass=sqlalchemy.NullPool
-    )
-    try:
-        with engine.connect() as connection:
-            config = _config(folder)
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-            connection.commit()
-    finally:
-        engine.dispose()
+    with _connected(dsn) as connection:
+        config = _config(folder)
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        connection.commit()
 
 
 def newest(folder: Path = FOLDER) -> str:
@@ -53,13 +49,19 @@ def newest(folder: Path = FOLDER) -> str:
 
 def version(dsn: str) -> str:
     """The number of the last step that the database has, "" before the first."""
+    with _connected(dsn) as connection:
+        made = {"version_table_schema": "toolcrib"}
+        return MigrationContext.configure(connection, opts=made).get_current_revision() or ""
+
+
+@contextmanager
+def _connected(dsn: str) -> Iterator[sqlalchemy.Connection]:
     engine = sqlalchemy.create_engine(
         "postgresql+psycopg://", creator=lambda: connect(dsn), poolclass=sqlalchemy.NullPool
     )
     try:
         with engine.connect() as connection:
-            made = {"version_table_schema": "toolcrib"}
-            return MigrationContext.configure(connection, opts=made).get_current_revision() or ""
+            yield connection
     finally:
         engine.dispose()
 

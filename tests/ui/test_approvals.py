@@ -5,7 +5,7 @@ import pytest
 from app.system.presence import is_window_open
 from store import approvals
 from store.connection import transaction
-from store.records import ALLOWED
+from store.records import ALLOWED, Approval
 from ui.windows.approval_bar import ApprovalBar
 
 
@@ -21,17 +21,8 @@ def wait_for(services, tool="files/delete", seconds=60.0, arguments='{"path": "<
     db = services.ctx.open_store()
     try:
         with transaction(db):
-            return approvals.add(
-                db,
-                made=now,
-                expires=now + seconds,
-                profile="default",
-                session="s",
-                host="codex",
-                tool=tool,
-                tool_hash="h",
-                arguments=arguments,
-            )
+            call = Approval(0, now, now + seconds, "default", "s", "codex", tool, "h", arguments)
+            return approvals.add(db, call)
     finally:
         db.close()
 

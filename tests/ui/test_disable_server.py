@@ -11,7 +11,7 @@ from app.registry.register import register, targets
 from store import servers, tools
 from store.connection import transaction
 from store.records import NewTool
-from ui.pages.catalog.calling.dialog import why_not
+from ui.pages.catalog.details_text import why_not
 from ui.pages.catalog.server_work import find_servers
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFontDatabase,
     QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
@@ -50,7 +49,7 @@ class DiffPane(QPlainTextEdit):
         super().__init__(parent)
         self.setReadOnly(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        theme.dress_fixed(self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._fit_tabs()
         self.setTextInteractionFlags(

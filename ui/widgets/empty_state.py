@@ -1,6 +1,6 @@
 """View of an empty page: an icon, a sentence, the next step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
@@ -8,16 +8,14 @@ from PySide6.QtWidgets import QWidget
 from ui.look.theme import MARGIN, Theme
 from ui.widgets.boxes import STRETCH, STYLE, hbox, vbox
 from ui.widgets.label import PlainLabel
-from ui.widgets.push_button import push_button
-
-Button = tuple[str, Callable[[], object]]  # its words, and what it does
+from ui.widgets.push_button import Press, push_button
 
 
 class EmptyState(QWidget):
     """Centred in its page; the first button is the primary one."""
 
     def __init__(
-        self, theme: Theme, *, icon: str, text: str, hint: str, buttons: Sequence[Button] = ()
+        self, theme: Theme, *, icon: str, text: str, hint: str, buttons: Sequence[Press] = ()
     ) -> None:
         super().__init__()
         sign = PlainLabel()

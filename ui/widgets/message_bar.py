@@ -11,7 +11,9 @@ from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.boxes import hbox
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
+from ui.widgets.push_button import Press
 
+Button = Press
 INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
 _ICONS = {
     INFO: "information-outline",
@@ -19,8 +21,6 @@ _ICONS = {
     WARN: "alert",
     ERROR: "close-octagon",
 }
-
-Button = tuple[str, Callable[[], None]]
 
 
 class Bar(QFrame):
@@ -65,9 +65,9 @@ class MessageBar(Bar):
         self._text = PlainLabel(parent=self, wrap=True, name="messageText")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = [QPushButton(self), QPushButton(self)]
-        self._calls: list[Callable[[], None]] = []
+        self._calls: list[Callable[[], object]] = []
         for number, button in enumerate(self._buttons):
-            button.clicked.connect(lambda _=False, n=number: self._press(n))
+            button.clicked.connect(lambda _=False, n=number: self._calls[n]())
         self._close = named(QToolButton(self), "Close message", tip="Close message")
         self._close.clicked.connect(self.clear)
         hbox(
@@ -85,7 +85,7 @@ class MessageBar(Bar):
         """The sentence shown, "" when hidden."""
         return self._text.text() if not self.isHidden() else ""
 
-    def show_message(self, kind: str, text: str, *buttons: Button) -> None:
+    def show_message(self, kind: str, text: str, *buttons: Press) -> None:
         """Show a sentence; kind is INFO, DONE, WARN or ERROR; at most two buttons."""
         self._text.setText(text)
         self._calls = [call for _, call in buttons]
@@ -98,7 +98,7 @@ class MessageBar(Bar):
         self.show()
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
-    def error(self, error: ToolcribError, *buttons: Button) -> None:
+    def error(self, error: ToolcribError, *buttons: Press) -> None:
         """Show an error with its hint."""
         self.show_message(ERROR, error.text, *buttons)
 
@@ -107,6 +107,3 @@ class MessageBar(Bar):
         self.replaced.emit()
         self.hide()
         self._text.clear()
-
-    def _press(self, number: int) -> None:
-        self._calls[number]()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from ui.widgets.named import named
 
 Look = Literal["", "primary", "flat_link", "chip"]  # as the style sheet has them
+Press = tuple[str, Callable[[], object]]  # a button's words, and what it does
 
 
 def push_button(

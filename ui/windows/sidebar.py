@@ -69,18 +69,18 @@ class Sidebar(QListView):
 
     def choose(self, key: str) -> None:
         """Select a section."""
-        for row in range(self._items.rowCount()):
-            if self._items.item(row).data(_KEY) == key:
-                self.setCurrentIndex(self._items.index(row, 0))
+        self.setCurrentIndex(self._item(key).index())
 
     def set_badge(self, key: str, text: str, tone: str) -> None:
         """Show a badge at a section, "" for none."""
-        for row in range(self._items.rowCount()):
-            item = self._items.item(row)
-            if item.data(_KEY) == key:
-                item.setData(BadgeText(text, tone) if text else None, BADGE)
-                name = f"{item.text()}, {text}" if text else item.text()
-                item.setData(name, Qt.ItemDataRole.AccessibleTextRole)
+        item = self._item(key)
+        item.setData(BadgeText(text, tone) if text else None, BADGE)
+        name = f"{item.text()}, {text}" if text else item.text()
+        item.setData(name, Qt.ItemDataRole.AccessibleTextRole)
+
+    def _item(self, key: str) -> QStandardItem:
+        items = map(self._items.item, range(self._items.rowCount()))
+        return next(item for item in items if item.data(_KEY) == key)
 
 
 def icon_size(theme: Theme) -> int:

@@ -57,7 +57,7 @@ class TeamReviewDialog(Dialog):
         self.intro = PlainLabel(_INTRO, wrap=True)
         self.names = named(QListWidget(), "Tools held by the team")
         self.definition = named(QPlainTextEdit(readOnly=True), "Definition of the tool")
-        self.definition.setFont(theme.fixed())
+        theme.dress_fixed(self.definition)
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
         self.approve = push_button("Give to every member", lambda: self._decide(APPROVED))

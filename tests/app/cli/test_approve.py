@@ -9,6 +9,7 @@ from app.cli.main import run
 from app.core.context import AppContext
 from store import approvals
 from store.connection import transaction
+from store.records import Approval
 
 
 @pytest.fixture
@@ -16,17 +17,9 @@ def number(ctx: AppContext, db: object, monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
     now = ctx.clock()
     with transaction(db):  # type: ignore[arg-type]
-        return approvals.add(
-            db,  # type: ignore[arg-type]
-            made=now,
-            expires=now + 60,
-            profile="default",
-            session="s",
-            host="codex",
-            tool="files/delete",
-            tool_hash="h",
-            arguments='{"path": "\x1b[31m"}',
-        )
+        arguments = '{"path": "\x1b[31m"}'
+        call = Approval(0, now, now + 60, "default", "s", "codex", "files/delete", "h", arguments)
+        return approvals.add(db, call)  # type: ignore[arg-type]
 
 
 def test_calls_are_listed_and_decided(number: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,8 +136,6 @@ class SplitDialog(FormDialog):
         self.who = PlainLabel(_WHO if split.assignments else _NO_OWNERS, wrap=True, look="faint")
         self.reason = PlainLabel(wrap=True, look="faint")
         self.diff = DiffView(theme)
-        for side in (self.diff.before, self.diff.after):
-            theme.dress_fixed(side)
         self.diff.setMinimumHeight(theme.scaled(120))
         self.diff.hide()
         self.lay_out(

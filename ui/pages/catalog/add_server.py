@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QButtonGroup,
     QLineEdit,
@@ -66,7 +65,8 @@ class PairRows(QWidget):
         self._theme.put_icon(show, "eye-outline")
         show.setToolTip("Show the value")
         show.setAccessibleName("Show the value")
-        show.toggled.connect(lambda on: value.setEchoMode(_echo(on)))
+        echo = QLineEdit.EchoMode
+        show.toggled.connect(lambda on: value.setEchoMode(echo.Normal if on else echo.Password))
         name.textChanged.connect(self._grow)
         value.textChanged.connect(self._grow)
         row = hbox((name, 2), (value, 3), (show, Qt.AlignmentFlag.AlignVCenter))
@@ -82,10 +82,6 @@ class PairRows(QWidget):
     def _grow(self) -> None:
         if any(field.text() for field in self.rows[-1]):
             self._add()
-
-
-def _echo(shown: bool) -> QLineEdit.EchoMode:
-    return QLineEdit.EchoMode.Normal if shown else QLineEdit.EchoMode.Password
 
 
 _SAFE = (
@@ -194,7 +190,7 @@ class AddServerDialog(FormDialog):
 
     def _make_paste(self) -> QWidget:
         self.text = named(QPlainTextEdit(placeholderText=_PASTE, tabChangesFocus=True), "Config")
-        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._services.theme.dress_fixed(self.text)
         words = "As a server's documentation gives it; servers pasted before stay."
         hint = PlainLabel(words, look="faint")
         return boxed(vbox((self.text, 1), hint, margins=MARGIN, gap=STYLE))

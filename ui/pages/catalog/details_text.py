@@ -86,8 +86,19 @@ def tool_details(row: CatalogTool, catalog: Catalog, *, hosts: str) -> Details:
         parameters=parameters(row.tool.input_schema),
         code=json.dumps(row.tool.input_schema, indent=2, ensure_ascii=False),
         code_title="Input schema",
-        callable=not row.held and row.server.trusted and not row.server.disabled,
+        callable=not why_not(row),
     )
+
+
+def why_not(tool: CatalogTool) -> str:
+    """Reason that a tool cannot be called by hand, "" where it can."""
+    if tool.server.disabled:
+        return f"{tool.server.name} is disabled in Toolcrib. Enable it first."
+    if not tool.server.trusted:
+        return f"{tool.server.name} is not trusted yet. Trust the server first."
+    if tool.held:
+        return f"{tool.tool.name} is held back: {sentence(tool.held)}. Decide in Review first."
+    return ""
 
 
 def condition_lines(row: CatalogTool, catalog: Catalog) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from ui.look.text import tokens
 from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.calling.history import CallHistory
 from ui.pages.catalog.content import CatalogContent
+from ui.pages.catalog.details_text import why_not
 from ui.pages.catalog.reading import ReadingView
 from ui.pages.catalog.server_work import Discovery, projects_of
 from ui.pages.catalog.sign_in import SignIn
@@ -336,7 +337,7 @@ class CatalogPage(Page):
             self.services.show_status("Select one tool to call it by hand.")
 
     def _call(self, tool: CatalogTool) -> None:
-        from ui.pages.catalog.calling.dialog import CallDialog, why_not
+        from ui.pages.catalog.calling.dialog import CallDialog  # not for the window's start
 
         problem = why_not(tool)
         if problem:

@@ -1,16 +1,15 @@
 """Notes of Review on servers and on the profile as a whole, a line with a mark for each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
 
 from ui.look.theme import GAP, Theme
 from ui.widgets.label import PlainLabel
-from ui.widgets.push_button import push_button
+from ui.widgets.push_button import Press, push_button
 
 _MOST = 8
-NoteButton = tuple[str, Callable[[], None]]
 
 
 class Notes(QWidget):
@@ -39,9 +38,7 @@ class Notes(QWidget):
         grid.addWidget(self._more, _MOST, 1)
         self.show_texts(())
 
-    def show_texts(
-        self, texts: Sequence[str], buttons: Sequence[Sequence[NoteButton]] = ()
-    ) -> None:
+    def show_texts(self, texts: Sequence[str], buttons: Sequence[Sequence[Press]] = ()) -> None:
         """Show the first of these, and how many more there are; `buttons` are those of each."""
         while self._buttons:
             self._buttons.pop().deleteLater()

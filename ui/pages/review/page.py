@@ -26,7 +26,7 @@ from store.records import ServerRecord
 from store.typed import Json
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
-from ui.pages.review.notes import NoteButton, Notes
+from ui.pages.review.notes import Notes
 from ui.pages.review.rows import FINDING, WHEN, ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
@@ -38,7 +38,7 @@ from ui.widgets.delegates import TextDelegate
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
-from ui.widgets.push_button import push_button
+from ui.widgets.push_button import Press, push_button
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_table
 
@@ -155,7 +155,7 @@ class ReviewPage(Page):
         self.empty.hint.setText(_CHECKED.format(plural(count, "tool")) if count else _NO_TOOLS)
         self.result.emit(f"{len(waiting)} to decide on" if waiting else "")
 
-    def _note_buttons(self, notice: Notice) -> tuple[NoteButton, ...]:
+    def _note_buttons(self, notice: Notice) -> tuple[Press, ...]:
         """Ways on from a note about a server's own texts; none from one about tools."""
         catalog = self.services.live.catalog
         server = catalog.server(notice.about[0]) if catalog else None

@@ -9,7 +9,6 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from app.catalog.catalog import CatalogTool
-from app.catalog.reasons import sentence
 from app.core.errors import ToolcribError
 from app.tokens.counters import counter
 from store.typed import Json
@@ -30,17 +29,6 @@ if TYPE_CHECKING:
     from app.registry.calling import CallResult
 
 _LATER = "Earlier calls"
-
-
-def why_not(tool: CatalogTool) -> str:
-    """Reason that a tool cannot be called by hand, "" where it can."""
-    if tool.server.disabled:
-        return f"{tool.server.name} is disabled in Toolcrib. Enable it first."
-    if not tool.server.trusted:
-        return f"{tool.server.name} is not trusted yet. Trust the server first."
-    if tool.held:
-        return f"{tool.tool.name} is held back: {sentence(tool.held)}. Decide in Review first."
-    return ""
 
 
 class CallDialog(Dialog):
@@ -182,8 +170,7 @@ class CallDialog(Dialog):
         QGuiApplication.clipboard().setText(self.result_view.shown)
 
     def _refuse(self, text: str, widget: QWidget) -> None:
-        self.problem.setText(visible(text))
-        self.problem.show()
+        self.problem.say(visible(text))
         widget.setFocus()
 
     def _show_earlier(self) -> None:
