@@ -5,6 +5,7 @@ sync. A redirect is followed on the same host only. A public source is asked ove
 address is looked up before each request: one of this machine's network is refused.
 """
 
+import json
 import socket
 import threading
 import time
@@ -23,6 +24,7 @@ import orjson
 from app.core.errors import ToolcribError
 from app.core.text import visible
 from app.market import guards
+from store.records import storable
 from store.typed import Json
 
 OFFICIAL = "https://registry.modelcontextprotocol.io"
@@ -163,7 +165,7 @@ class Client:
             )
         given = {"limit": str(PAGE), "version": "latest", "cursor": cursor, "updated_since": since}
         query = "&".join(f"{key}={quote(text, safe='')}" for key, text in given.items() if text)
-        answer = self._json(f"{self._base}/v0.1/servers?{query}")
+        answer = self._json(f"{self._base}/v0.1/servers?{query}", _parsed)
         self.pages += 1
         items, meta = answer.get("servers"), answer.get("metadata")
         if not isinstance(items, list):
@@ -188,15 +190,16 @@ class Client:
 
     def _cursor(self, meta: Json) -> str:
         cursor = meta.get("nextCursor", meta.get("next_cursor")) or ""
-        if not isinstance(cursor, str) or len(cursor) > _LONGEST_CURSOR:
+        good = isinstance(cursor, str) and cursor == storable(cursor)
+        if not good or len(cursor) > _LONGEST_CURSOR:
             raise SourceError(f"{self._host} sent a cursor that is no text.", _NO_REGISTRY)
         return cursor
 
-    def _json(self, url: str) -> Json:
+    def _json(self, url: str, parsed: Callable[[bytes], object] = orjson.loads) -> Json:
         body = self._body(url)
         try:
-            answer = orjson.loads(body)  # which refuses what is nested too deeply
-        except ValueError as error:
+            answer = parsed(body)
+        except (ValueError, RecursionError) as error:
             raise SourceError(
                 f"{self._host} sent something that is not JSON.", _NO_REGISTRY
             ) from error
@@ -304,6 +307,13 @@ class Client:
             raise CancelledError("The sync was stopped.", "It goes on from here the next time.")
         if time.monotonic() - self._began > self.limits.seconds:
             raise SourceError(f"{self._host} took too long.", "It goes on from here the next time.")
+
+
+def _parsed(body: bytes) -> object:
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return json.loads(body)  # half a character in an entry is no fault of the others
 
 
 def _has_proxy(scheme: str, host: str) -> bool:

@@ -144,6 +144,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _do_cursor_is_a_map(self, _query: Json) -> None:
         self._send(200, {"servers": [entry(1)], "metadata": {"nextCursor": {"to": "hell"}}})
 
+    def _do_half_a_cursor(self, _query: Json) -> None:
+        self._send(200, {"servers": [entry(1)], "metadata": {"nextCursor": "\ud800"}})
+
     def _do_huge_cursor(self, _query: Json) -> None:
         self._send(200, {"servers": [entry(1)], "metadata": {"nextCursor": "x" * 100_000}})
 

@@ -149,9 +149,10 @@ def test_a_bad_entry_is_left_out_by_name_and_the_others_arrive(
 ) -> None:
     bad = entry(2)
     bad["server"]["name"] = "io.github.me/серver; rm -rf ~"
-    with fake_registry([entry(1), bad, {**entry(9), "server": 7}, entry(3)]) as server:
+    odd = [entry(4, description="half \ud800"), entry(6, more=10**400)]
+    with fake_registry([entry(1), bad, {**entry(9), "server": 7}, *odd, entry(3)]) as server:
         done = sync(ctx, db, added(ctx, db, server))
-    assert done.progress.left_out == 2 and names(db) == {"server-1", "server-3"}
+    assert done.progress.left_out == 4 and names(db) == {"server-1", "server-3"}
     assert "rm -rf" in done.problems[0] and done.problems[0].isascii() is False
 
 
@@ -201,6 +202,7 @@ HOSTILE = {
     "same_cursor": "same page again",
     "two_cursors": "same page again",
     "cursor_is_a_map": "cursor that is no text",
+    "half_a_cursor": "cursor that is no text",
     "huge_cursor": "cursor that is no text",
     "many_at_once": "1,499 servers at once",
     "redirect_elsewhere": "redirects to http://127.0.0.1:1/secrets",
