@@ -79,7 +79,8 @@ def change_file(
         reading = base_reading(target, base)
         if mode != AS_IS:
             work.warnings += reading.notes
-        matches = list(find_matches(reading, tree, catalog, work.kept))
+        kept = [] if mode == AS_IS else work.kept  # as is, all of them stay
+        matches = list(find_matches(reading, tree, catalog, kept))
         style = style_of(reading)
         if mode == PRUNED:
             wrapped, whole = _parted(matches, catalog)

@@ -45,6 +45,20 @@ def test_a_write_that_is_taken_back_elsewhere_is_no_longer_said_to_be_made(page,
     qtbot.waitUntil(lambda: not page.messages.text.startswith("Written"))
 
 
+def test_a_broken_file_is_named_once_with_what_to_do(home, services, qtbot):
+    (home / CURSOR).write_text('{"mcpServers": {')
+    page = open_page(services, qtbot)
+    page.choose("cursor")
+    qtbot.waitUntil(lambda: page.preview is not None and bool(page.preview.plan.refusal))
+    assert page.messages.text == "Its file cannot be read. Nothing is written."
+    detail = page.detail
+    assert detail.notes.text().startswith(f"{home / CURSOR}: The file is not valid JSON, line 1: ")
+    assert detail.notes.text().endswith(
+        ". Repair the file, or restore it from a backup, and try again."
+    )
+    assert not detail.hint.text() and "not valid" not in detail.nothing.text()
+
+
 def test_the_sentence_stays_while_the_files_have_the_write(page, qtbot, home):
     open_host(page, qtbot, "claude-desktop", "through")
     write(page, qtbot)

@@ -67,7 +67,7 @@ def test_a_host_file_that_cannot_be_read_has_a_badge_before_hosts_is_opened(
     fill()
     window = open_window()
     assert "hosts" not in window.pages
-    qtbot.waitUntil(lambda: badge(window, "hosts") == "1 unread", timeout=WAIT)
+    qtbot.waitUntil(lambda: badge(window, "hosts") == "1 problem", timeout=WAIT)
 
 
 def test_f5_refreshes_the_page_in_view_and_leaves_it_there(fill, open_window, qtbot):

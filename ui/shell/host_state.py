@@ -24,7 +24,7 @@ def hosts_badge(rows: Sequence[HostStatus]) -> tuple[str, str]:
     """Text and tone of the badge beside Hosts: unreadable files, else changes to export."""
     unreadable = sum(row.state == UNREADABLE for row in rows)
     if unreadable:
-        return f"{unreadable} unread", "warn"
+        return plural(unreadable, "problem"), "warn"
     waiting = sum(row.changes for row in rows if row.state == CHANGES)
     return str(waiting or ""), "accent"
 

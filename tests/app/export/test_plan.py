@@ -161,6 +161,7 @@ def test_entries_that_stay_for_the_same_reason_are_one_sentence(world):
     assert [text for text in made.warnings if "late" in text] == [
         "late0, late1 and late2 are not in the catalog; they stay as they are."
     ]
+    assert not world.plan("cursor", "as-is").warnings  # there all of them stay
     world.write(".cursor/mcp.json", {"mcpServers": late})
     refused = world.plan("cursor", "pruned")
     assert "late0, late1 and late2 are not in the catalog; they stay as they are." in (

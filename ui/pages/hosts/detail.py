@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.export.plan import MODES
 from app.host_status.drift import OUTSIDE
-from app.host_status.status import NOT_FOUND, HostStatus
+from app.host_status.status import NOT_FOUND, UNREADABLE, HostStatus
 from store.records import AS_IS, PRUNED, THROUGH
 from ui.look.glossary import explained
 from ui.look.text import plain_tip, with_tilde
@@ -194,7 +194,9 @@ class HostDetail(QWidget):
         gets, gives = status.profile, preview.plan.profile
         if gets not in ("", gives) and preview.plan.mode != AS_IS:
             lines.insert(0, f"It gets the profile {gets}. Writing gives it {gives}.")
-        if not status.host.writable:
+        if status.state == UNREADABLE and preview.plan.refusal:
+            lines = [preview.plan.refusal]
+        elif not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]
         self.notes.setText("\n".join(lines))
         self.advice.setVisible(advice.hook and preview.plan.mode != THROUGH)
@@ -213,8 +215,9 @@ class HostDetail(QWidget):
         self.backups.setEnabled(bool(preview.backups))
         self.write.setEnabled(preview.can_write)
         self._show_link()
+        known = status.state == UNREADABLE or not status.host.writable
         kept = KEPT if preview.files else ""
-        self.hint.setText(preview.blocked if preview.blocked and status.host.writable else kept)
+        self.hint.setText(preview.blocked if preview.blocked and not known else kept)
         self._show_files(preview)
 
     def show_stale(self) -> None:

@@ -278,7 +278,8 @@ class HostsPage(Page):
         self._notice = news
         if status.state == UNREADABLE:
             again = ("Refresh", self._refresh_preview)
-            self.messages.error(ToolcribError(f"{status.problem}", "Nothing is written."), again)
+            broken = ToolcribError("Its file cannot be read.", "Nothing is written.")
+            self.messages.error(broken, again)
         elif status.state == OUTSIDE and status.drift:
             self._show_drift(status, status.drift[0])
         elif status.state == ENDPOINT_OFF:
