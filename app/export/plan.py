@@ -20,6 +20,7 @@ from app.export.snippet import snippet
 from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
+from app.hosts.documents.values import read_values
 from app.hosts.facts import HostFacts, host
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
@@ -294,7 +295,7 @@ def _plan(
         change = change_file(target, base.data, mode=empty.mode, catalog=catalog, call=call)
         changes.append(change)
         after = _after(base.data, change, target)
-        if after != target.current:
+        if after != target.current and not _means_the_same(target, base, after):
             files.append(_file_plan(target, base, change, after))
     result = replace(empty, files=tuple(files))
     present, future = _readings(places, targets, files, empty.host)
@@ -360,6 +361,14 @@ def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | No
     start = b"" if base is None else base
     with errors_of(target.path):
         return edit(start, target.kind.format, change.edits)
+
+
+def _means_the_same(target: Target, base: Base, after: bytes | None) -> bool:
+    """True where a file that was edited since Toolcrib's write would change in its form alone."""
+    if base.copy or not after or not target.current:
+        return False
+    kind = target.kind.format
+    return bool(read_values(after, kind).value == read_values(target.current, kind).value)
 
 
 def _described(

@@ -34,6 +34,22 @@ def test_a_file_as_it_was_written_is_in_sync(world):
     assert (found.state, found.sentences, found.entries) == ("in sync", (), ())
 
 
+def test_an_edit_elsewhere_in_the_file_leaves_no_changes_to_export(world):
+    file = world.write(
+        ".gemini/settings.json",
+        '{\n  "mcpServers": {"stub": {"command": "x", "args": []}}\n}\n',
+    )
+    world.learn()
+    world.export("gemini-cli", "through")
+    assert status_of(world, "gemini-cli").state == "in sync"
+    written = file.read_text()
+    file.write_text(written.rstrip()[:-1].rstrip() + ',\n  "theme": "dark"\n}\n')
+    status = status_of(world, "gemini-cli")
+    assert (status.state, status.changes) == ("in sync", 0)
+    file.write_text(file.read_text().replace("default", "another"))
+    assert status_of(world, "gemini-cli").state == "changed outside"
+
+
 def test_a_host_that_removed_toolcribs_entry_is_named_with_three_sides(world):
     file = world.write(CONFIG, TWO)
     world.learn()
