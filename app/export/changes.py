@@ -1,6 +1,6 @@
 """The edits that a mode makes in one file, on top of the file as it is without Toolcrib."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -216,7 +216,7 @@ def _through(
     gone = [match for match in matches if _goes_through(work, match, target.host, call)]
     if target.primary or (gone and target.kind.pick != "first" and not target.served):
         at = (*_map_place(tree, target), THROUGH_NAME)
-        if THROUGH_NAME in _tree_at(tree, at[:-1]) and reading.through_at != at:
+        if THROUGH_NAME in raw_at(tree, at[:-1]) and reading.through_at != at:
             raise ToolcribError(
                 f"{target.path} has a server called toolcrib that Toolcrib did not write.",
                 "Rename it in the file and try again.",
@@ -420,9 +420,3 @@ def _map_place(tree: Any, target: Target) -> Path:
     if own is None and other is not None and not other[1].startswith("local:"):
         return other[0]
     return target.kind.at
-
-
-def _tree_at(tree: Any, at: Path) -> Any:
-    for key in at:
-        tree = tree.get(key) if isinstance(tree, Mapping) else None
-    return tree if isinstance(tree, Mapping) else {}

@@ -9,7 +9,7 @@ from typing import Any
 from app.core.errors import ToolcribError
 from app.export import backups
 from app.hosts.documents.editing import edit
-from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
+from app.hosts.documents.edits import MISSING, Delete, Edit, Path, Set, apply_edits, value_at
 from app.hosts.documents.values import read_values
 from app.hosts.importing import read_data
 from app.hosts.places import is_file
@@ -171,7 +171,7 @@ def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edi
         was, has = _look(before, place), _look(tree, place)
         if not _exists(tree, place[:-1]) or was == has:
             continue
-        one: Edit = Delete(place) if was is _MISSING else Set(place, was)
+        one: Edit = Delete(place) if was is MISSING else Set(place, was)
         edits.append(one)
         tree = apply_edits(tree, [one])
     for place, items in change.items:
@@ -183,24 +183,12 @@ def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edi
     return edits
 
 
-class _Missing:
-    """Marks a key that is not there; null is a value."""
-
-
-_MISSING = _Missing()
-
-
-def _look(tree: object, path: Iterable[Any]) -> object:
-    for key in path:
-        try:
-            tree = tree[key] if isinstance(tree, dict | list) else _MISSING
-        except (KeyError, IndexError, TypeError):
-            return _MISSING
-    return tree
+def _look(tree: object, path: Path) -> object:
+    return value_at(tree, path, MISSING)
 
 
 def _exists(tree: object, path: Path) -> bool:
-    return _look(tree, path) is not _MISSING
+    return _look(tree, path) is not MISSING
 
 
 def _highest_new(tree: object, path: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.catalog.catalog import Catalog
 from app.core.text import listed
-from app.hosts.documents.edits import Path
+from app.hosts.documents.edits import Path, value_at
 from app.hosts.facts import HostFacts
 from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import LaunchSpec
@@ -99,9 +99,8 @@ def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> Se
 
 def raw_at(tree: Any, at: Path) -> JsonMapping:
     """The map at this place of a value tree, {} when there is none."""
-    for key in at:
-        tree = tree[key] if tree is not None else None
-    return tree if isinstance(tree, Mapping) else {}
+    raw = value_at(tree, at)
+    return raw if isinstance(raw, Mapping) else {}
 
 
 def passed_on(match: Match, host: HostFacts) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Native pruning: the host's own per-tool switches, spelled as each host spells them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.text import plural
-from app.hosts.documents.edits import Delete, Edit, Path, Set
+from app.hosts.documents.edits import Delete, Edit, Path, Set, value_at
 from app.hosts.facts import EntryStyle, HostFacts, NativeRoute
 from store.typed import JsonMapping
 
@@ -61,7 +61,7 @@ def rule_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any) -> Na
     """Claude Code: deny rules in its settings file; a server without tools is denied whole."""
     out = NativeEdits()
     at: Path = ("permissions", "deny")
-    have = _look(tree, at) or []
+    have = value_at(tree, at) or []
     wanted: list[str] = []
     for server in servers:
         if server.hidden and not server.kept:
@@ -73,7 +73,7 @@ def rule_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any) -> Na
     new = [rule for rule in dict.fromkeys(wanted) if rule not in have]
     if not new:
         return out
-    if isinstance(_look(tree, at), list):
+    if isinstance(value_at(tree, at), list):
         out.edits = [Set((*at, len(have) + index), rule) for index, rule in enumerate(new)]
         out.items = {at: new}
     else:
@@ -84,7 +84,7 @@ def rule_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any) -> Na
 def permission_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any) -> NativeEdits:
     """opencode and Kilo: permission rules, where the last rule that matches wins."""
     out = NativeEdits()
-    rules = _look(tree, ("permission",))
+    rules = value_at(tree, ("permission",))
     if rules is not None and not isinstance(rules, Mapping):
         out.warnings.append("`permission` is one word for everything; it becomes a map.")
         out.edits.append(Set(("permission",), {"*": rules}))
@@ -110,8 +110,8 @@ def permission_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any)
 def profile_edits(servers: Sequence[ServerTools], tree: Any) -> NativeEdits:
     """Zed: an agent profile of Toolcrib's own, made the default one."""
     out = NativeEdits()
-    default = _look(tree, ("agent", "default_profile"))
-    profiles = _look(tree, ("agent", "profiles")) or {}
+    default = value_at(tree, ("agent", "default_profile"))
+    profiles = value_at(tree, ("agent", "profiles")) or {}
     based_on = profiles.get(default, {}) if isinstance(default, str) else {}
     base = {key: value for key, value in based_on.items() if key != "context_servers"}
     if "tools" not in base:
@@ -200,9 +200,3 @@ def _say(out: NativeEdits, server: ServerTools) -> None:
     total = len(server.kept) + len(server.hidden)
     if server.hidden:
         out.changes.append(f"{server.name}: {len(server.kept)} of {total} tools")
-
-
-def _look(tree: Any, path: Iterable[str | int]) -> Any:
-    for key in path:
-        tree = tree.get(key) if isinstance(tree, Mapping) else None
-    return tree

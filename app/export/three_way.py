@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
-from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
+from app.hosts.documents.edits import MISSING, Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import format_of, read_values
 from store.typed import Json, JsonMapping
 
@@ -19,13 +19,6 @@ _MADE: tuple[Json, ...] = (
     {},
     {"version": 1},
 )  # all that is left of a file which was made for a hook
-
-
-class _Absent:
-    """Marks a key that is not there; null is a value."""
-
-
-_ABSENT = _Absent()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -147,13 +140,13 @@ class _Comparison:
         if _equal(was, ours) or _equal(has, was):
             return
         written = _equal(has, ours)
-        inside = _by_key(was, ours) and not (written and _ABSENT in (was, ours))
+        inside = _by_key(was, ours) and not (written and MISSING in (was, ours))
         if isinstance(has, dict) and inside:
-            yield from self._inside(_keys(was), _keys(ours), has, at, made=was is _ABSENT)
+            yield from self._inside(_keys(was), _keys(ours), has, at, made=was is MISSING)
         elif written:
-            yield Delete(at) if was is _ABSENT else Set(at, was)
+            yield Delete(at) if was is MISSING else Set(at, was)
         elif isinstance(has, list) and self._is_list(was, at) and self._is_list(ours, at):
-            yield from self._items(_listed(was), _listed(ours), has, at, made=was is _ABSENT)
+            yield from self._items(_listed(was), _listed(ours), has, at, made=was is MISSING)
         else:
             raise _changed(self.file, ".".join(map(str, at)) or "in all of it")
 
@@ -165,9 +158,9 @@ class _Comparison:
             one
             for key in dict.fromkeys([*ours, *was])
             for one in self.edits(
-                was.get(key, _ABSENT),
-                ours.get(key, _ABSENT),
-                has.get(key, _ABSENT),
+                was.get(key, MISSING),
+                ours.get(key, MISSING),
+                has.get(key, MISSING),
                 (*at, key),
             )
         ]
@@ -206,7 +199,7 @@ class _Comparison:
     def _is_list(self, value: object, at: Path) -> bool:
         """True if a list's order has no meaning: one of objects, or one that we added words to."""
         if not isinstance(value, list):
-            return value is _ABSENT
+            return value is MISSING
         return at in self.lists or all(isinstance(item, dict) for item in value)
 
 
@@ -215,7 +208,7 @@ def _by_key(was: object, ours: object) -> bool:
 
     An entry that is not there in one of them is added or removed whole, never in part.
     """
-    there = [value for value in (was, ours) if value is not _ABSENT]
+    there = [value for value in (was, ours) if value is not MISSING]
     objects = [value for value in there if isinstance(value, dict)]
     inner = [item for value in objects for item in value.values()]
     entries = all(isinstance(item, dict | list) for item in inner)

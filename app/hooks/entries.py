@@ -11,7 +11,7 @@ from app.catalog.menu_tools import SUGGEST
 from app.core.errors import ToolcribError
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
-from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
+from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits, value_at
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HookFacts, HostFacts
@@ -81,7 +81,7 @@ def is_ours(one: object) -> bool:
 
 def hook_places(tree: Any, hook: HookFacts) -> Iterator[tuple[Path, Json]]:
     """Places of our hooks, the last first, so that each can be removed in this order."""
-    listed = _at(tree, ("hooks", hook.event))
+    listed = value_at(tree, ("hooks", hook.event))
     for index, one in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
         at: Path = ("hooks", hook.event, index)
         if is_ours(one):
@@ -101,7 +101,7 @@ def set_edits(tree: Any, hook: HookFacts, made: Json) -> list[Edit]:
         return [Set(here[0][0], made)]
     edits = remove_edits(tree, hook, keep=tree)
     tree = apply_edits(tree, edits)
-    listed = _at(tree, ("hooks", hook.event))
+    listed = value_at(tree, ("hooks", hook.event))
     group = {"hooks": [made]} if hook.shape == "groups" else made
     if isinstance(listed, list):
         edits.append(Set(("hooks", hook.event, len(listed)), group))
@@ -118,11 +118,11 @@ def remove_edits(tree: Any, hook: HookFacts, keep: Any) -> list[Edit]:
         edits.append(Delete(at))
         tree = apply_edits(tree, edits[-1:])
         group = at[:3]
-        if len(at) > len(group) and _at(tree, (*group, "hooks")) == []:
+        if len(at) > len(group) and value_at(tree, (*group, "hooks")) == []:
             edits.append(Delete(group))
             tree = apply_edits(tree, edits[-1:])
     for place in (("hooks", hook.event), ("hooks",)):
-        if edits and _at(tree, place) in ([], {}) and _at(keep, place) is None:
+        if edits and value_at(tree, place) in ([], {}) and value_at(keep, place) is None:
             edits.append(Delete(place))
             tree = apply_edits(tree, edits[-1:])
     return edits
@@ -138,13 +138,3 @@ def without_hook(data: bytes, facts: HostFacts) -> bytes:
         return edit(data, "json", remove_edits(tree, hook, keep=None))
     except ToolcribError:
         return data
-
-
-def _at(tree: Any, path: Path) -> Any:
-    key: Any
-    for key in path:
-        try:
-            tree = tree[key] if isinstance(tree, dict | list) else None
-        except (KeyError, IndexError, TypeError):
-            return None
-    return tree

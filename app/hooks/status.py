@@ -8,6 +8,7 @@ from app.core.errors import ToolcribError
 from app.hooks.entries import COMMAND, LIST, MCP, hook_places
 from app.hooks.files import HookState, hook_state
 from app.hooks.suggestion import SENT_ALL, SILENCES, THROUGH_ALREADY
+from app.hosts.documents.edits import value_at
 from app.hosts.documents.values import read_values
 from app.hosts.facts import HookFacts, HostFacts
 from app.hosts.places import Places, is_file
@@ -116,21 +117,15 @@ def _is_trusted(state: HookState, hook: HookFacts) -> bool:
     try:
         if not is_file(path) or path.stat().st_mtime < state.path.stat().st_mtime:
             return False
-        decided = _at(read_values(read_bytes(path), "toml").value, ("hooks", "state"))
+        decided = value_at(read_values(read_bytes(path), "toml").value, ("hooks", "state"))
         [(place, _hook), *_] = hook_places(read_values(read_bytes(state.path), "json").value, hook)
     except (ToolcribError, OSError, ValueError):
         return False
-    one = _at(decided, (_key(state.path, place),))
-    return bool(_at(one, ("trusted_hash",))) and _at(one, ("enabled",)) is not False
+    one = value_at(decided, (_key(state.path, place),))
+    return bool(value_at(one, ("trusted_hash",))) and value_at(one, ("enabled",)) is not False
 
 
 def _key(path: Path, place: tuple[Any, ...]) -> str:
     """The name that Codex gives a hook: file, event in small letters, group, place in it."""
     event = "".join(f"_{c.lower()}" if c.isupper() else c for c in str(place[1])).lstrip("_")
     return f"{path}:{event}:{place[2]}:{place[4] if len(place) > 4 else 0}"
-
-
-def _at(tree: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        tree = tree.get(key) if isinstance(tree, dict) else None
-    return tree

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.core.errors import ToolcribError, errors_of
+from app.hosts.documents.edits import MISSING, value_at
 from app.hosts.documents.values import format_of, read_values
 from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
 from app.hosts.places import Places
@@ -29,7 +30,6 @@ _SHAPES = (
     (("servers",), "plain"),
     (("experimental", "modelContextProtocolServers"), "continue"),
 )
-_NOTHING = object()
 _LIST = "continue"  # the host that names its servers in a list, in YAML
 
 
@@ -91,7 +91,7 @@ def _kind(value: object, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
             return facts, kind
     for at, spelling in _SHAPES:
         if _has(value, at):
-            listed = format_of(path) == "yaml" and _is_list_of_maps(_value_at(value, at))
+            listed = format_of(path) == "yaml" and _is_list_of_maps(value_at(value, at))
             own = facts.style if hint else style(_LIST if listed else _spelling(spelling, value))
             return replace(facts, style=own), _made(path, at)
     if hint == "" and value and all(isinstance(item, Mapping) for item in value.values()):
@@ -125,16 +125,8 @@ def _made(path: Path, at: tuple[str, ...]) -> HostFile:
 
 
 def _has(value: object, at: tuple[str, ...]) -> bool:
-    return _value_at(value, at) is not _NOTHING
+    return value_at(value, at, MISSING) is not MISSING
 
 
 def _is_list_of_maps(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
-
-
-def _value_at(value: object, at: tuple[str, ...]) -> object:
-    for key in at:
-        if not isinstance(value, Mapping) or key not in value:
-            return _NOTHING
-        value = value[key]
-    return value

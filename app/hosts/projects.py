@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from app.core.errors import ToolcribError
+from app.hosts.documents.edits import value_at
 from app.hosts.documents.values import read_values
 from app.hosts.facts import ProjectList, load_hosts
 from app.hosts.places import Places
@@ -58,8 +59,7 @@ def _folders(places: Places, one: ProjectList) -> Iterator[Path]:
 
 
 def _names(value: object, one: ProjectList) -> Iterator[str]:
-    for key in one.at:
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = value_at(value, one.at)
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

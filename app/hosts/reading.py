@@ -11,6 +11,7 @@ from typing import Any
 from app.core.endpoint import behind_at, profile_at, team_profile_at
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
+from app.hosts.documents.edits import value_at
 from app.hosts.documents.values import Parsed, read_values
 from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, view_entry
 from app.hosts.extensions import view_extension
@@ -166,7 +167,7 @@ def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, .
     if not isinstance(value, Mapping):
         return
     main = _SCOPES.get(kind.scope, kind.scope)
-    main_map = _at(value, kind.at)
+    main_map = value_at(value, kind.at)
     if main_map is not None:
         yield kind.at, main, main_map
     for place in kind.also_at:
@@ -176,13 +177,13 @@ def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, .
             continue
         head, star, tail = place.partition(".*.")
         if not star:
-            if isinstance(other := _at(value, tuple(place.split("."))), Mapping) and not (
+            if isinstance(other := value_at(value, tuple(place.split("."))), Mapping) and not (
                 {"type", "command", "url"} & other.keys()
             ):
                 yield tuple(place.split(".")), main, other
             continue
-        for key, inner in (_at(value, (head,)) or {}).items():
-            if (servers := _at(inner, tuple(tail.split(".")))) is not None:
+        for key, inner in (value_at(value, (head,)) or {}).items():
+            if (servers := value_at(inner, tuple(tail.split(".")))) is not None:
                 yield (head, key, *tail.split(".")), f"local:{key}", servers
 
 
@@ -222,12 +223,6 @@ def _all_paths(places: Places, host: HostFacts) -> set[Path]:
     kinds = [kind for kind in host.files if kind.role == "servers"]
     paths = {path for kind in kinds for path in places.candidates(kind)}
     return paths | set(places.paths(host.also_reads))
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _entries(

@@ -14,7 +14,7 @@ from app.export.history import Base, ChangedPlaces, active_writes, base_of
 from app.export.matching import raw_at
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan, Plan
 from app.hosts.documents.editing import edit
-from app.hosts.documents.edits import Delete, Edit
+from app.hosts.documents.edits import MISSING, Delete, Edit, value_at
 from app.hosts.documents.values import format_of, read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, host
@@ -359,10 +359,9 @@ def edited(
     kind = reading.kind.format if reading.kind else format_of(reading.file)
     with errors_of(reading.file):
         tree = read_values(data, kind).value
-        try:
-            raw = raw_at(tree, entry.at)
-        except (KeyError, IndexError, TypeError):
+        if value_at(tree, entry.at, MISSING) is MISSING:
             return data
+        raw = raw_at(tree, entry.at)
         return edit(data, kind, _edits(raw, entry, style_of(reading), change, server))
 
 

@@ -1,13 +1,14 @@
 """Edits of a host file, and what its value tree must be afterwards."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import ToolcribError
 
 Path = tuple[str | int, ...]
+MISSING = object()  # default of value_at() where null is a value like any other
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,6 +35,18 @@ class Rename:
 
 
 Edit = Set | Delete | Rename
+
+
+def value_at(tree: Any, path: Iterable[Any], default: Any = None) -> Any:
+    """The value at this path of a tree, `default` where there is none."""
+    for key in path:
+        if not isinstance(tree, dict | list):
+            return default
+        try:
+            tree = tree[key]
+        except (KeyError, IndexError, TypeError):
+            return default
+    return tree
 
 
 def apply_edits(tree: object, edits: Sequence[Edit]) -> object:
