@@ -1,6 +1,7 @@
 """Parts of typing for annotations, where importing it would be a tenth of a process's start.
 
-Type checkers see the real names; at run time an annotation says nothing.
+Type checkers see the real names; at run time an annotation says nothing. Also the two readers of
+parsed JSON that may hold anything.
 """
 
 TYPE_CHECKING = False
@@ -17,3 +18,13 @@ if TYPE_CHECKING:
     JsonMapping = Mapping[str, Any]  # the same where it is only read
 else:
     Json = JsonMapping = dict
+
+
+def json_object(value: object) -> Json:
+    """`value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def json_list(value: object) -> list[Any]:
+    """`value` if it is a JSON list, else an empty one."""
+    return value if isinstance(value, list) else []

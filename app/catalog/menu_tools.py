@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from store.typed import Json
+from store.typed import Json, json_object
 
 SEARCH, CALL = "search_tools", "call_tool"
 SUGGEST = "suggest_tools"  # for hosts' hooks: called before a prompt, never listed
@@ -63,8 +63,7 @@ def menu_tools(servers_text: str) -> list[Json]:
 
 def always_loaded(tool: Json) -> Json:
     """The tool with the mark that keeps hosts from deferring it; its other _meta untouched."""
-    meta = tool.get("_meta")
-    return {**tool, "_meta": {**(meta if isinstance(meta, dict) else {}), ALWAYS_LOAD: True}}
+    return {**tool, "_meta": {**json_object(tool.get("_meta")), ALWAYS_LOAD: True}}
 
 
 def server_list_text(servers: Sequence[str], pool: str) -> str:

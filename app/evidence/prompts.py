@@ -25,6 +25,7 @@ from app.evidence.formats import (
     parse_object,
 )
 from app.evidence.reading import opencode_file, record_files, whole_lines
+from store.typed import json_list
 
 # what hosts put among the user's words; a command of the host and a break end what came before
 _BREAKS = re.compile(r"\s*(?:<command-(?:name|message)>|\[Request interrupted)")
@@ -147,8 +148,7 @@ def _words(content: object) -> str:
     """A text, or the texts among the parts of a message."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    texts = (part.get("text") for part in json_list(content) if isinstance(part, Mapping))
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

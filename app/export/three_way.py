@@ -10,7 +10,7 @@ from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import MISSING, Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import format_of, read_values
-from store.typed import Json, JsonMapping
+from store.typed import Json, JsonMapping, json_list, json_object
 
 TEXT = "text"  # the format of files that are no tree of values
 _MOST_PAIRS = 4_000_000  # of lines to compare; beyond, only the values are
@@ -142,11 +142,13 @@ class _Comparison:
         written = _equal(has, ours)
         inside = _by_key(was, ours) and not (written and MISSING in (was, ours))
         if isinstance(has, dict) and inside:
-            yield from self._inside(_keys(was), _keys(ours), has, at, made=was is MISSING)
+            yield from self._inside(
+                json_object(was), json_object(ours), has, at, made=was is MISSING
+            )
         elif written:
             yield Delete(at) if was is MISSING else Set(at, was)
         elif isinstance(has, list) and self._is_list(was, at) and self._is_list(ours, at):
-            yield from self._items(_listed(was), _listed(ours), has, at, made=was is MISSING)
+            yield from self._items(json_list(was), json_list(ours), has, at, made=was is MISSING)
         else:
             raise _changed(self.file, ".".join(map(str, at)) or "in all of it")
 
@@ -213,14 +215,6 @@ def _by_key(was: object, ours: object) -> bool:
     inner = [item for value in objects for item in value.values()]
     entries = all(isinstance(item, dict | list) for item in inner)
     return len(objects) == len(there) and (len(there) == 2 or entries)
-
-
-def _keys(value: object) -> JsonMapping:
-    return value if isinstance(value, dict) else {}
-
-
-def _listed(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
 
 
 def _equal(one: object, other: object) -> bool:

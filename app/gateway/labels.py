@@ -11,11 +11,9 @@ from app.gateway.attribution import QUESTIONS, prefixed
 from app.gateway.journal import Journal
 from app.mcp.protocol import params_of
 from app.system.threads import start_thread
-from store.typed import TYPE_CHECKING, Json, JsonMapping
+from store.typed import TYPE_CHECKING, Json, JsonMapping, json_list, json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from app.safety.rules import RuleSet
     from app.safety.sightings import Sighting
 
@@ -131,10 +129,9 @@ def _secret_field(params: JsonMapping) -> str:
     """The name of a field that asks for a secret, "" for none."""
     from app.safety.flow import names_a_secret
 
-    schema = params.get("requestedSchema")
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    for name, field in fields.items() if isinstance(fields, dict) else ():
-        title = field.get("title") if isinstance(field, dict) else ""
+    fields = json_object(json_object(params.get("requestedSchema")).get("properties"))
+    for name, field in fields.items():
+        title = json_object(field).get("title")
         if names_a_secret(str(name)) or names_a_secret(str(title or "")):
             return str(title or name)[:_QUOTED]
     return ""
@@ -147,16 +144,12 @@ def _what(request: Json) -> str:
 
 def _texts(result: JsonMapping) -> "Iterator[str]":
     """The texts of a result: of its content, its resources, its messages."""
-    parts: list[object] = []
-    for key in ("content", "contents"):
-        if isinstance(items := result.get(key), list):
-            parts += items
-    if isinstance(messages := result.get("messages"), list):
-        parts += [one.get("content") for one in messages if isinstance(one, dict)]
+    parts = [*json_list(result.get("content")), *json_list(result.get("contents"))]
+    messages = json_list(result.get("messages"))
+    parts += [one.get("content") for one in messages if isinstance(one, dict)]
     has_text = False
     for part in parts:
-        inner = part.get("resource", part) if isinstance(part, dict) else None
-        text = inner.get("text") if isinstance(inner, dict) else None
+        text = json_object(json_object(part).get("resource", part)).get("text")
         if isinstance(text, str):
             has_text = True
             yield text
@@ -166,17 +159,13 @@ def _texts(result: JsonMapping) -> "Iterator[str]":
         yield jsonrpc.dump(result["structuredContent"]).decode("utf-8", "replace")
 
 
-def _items(value: object) -> "Sequence[object]":
-    return value if isinstance(value, list) else ()
-
-
 def _labelled(result: Json, text: str, request: Json) -> Json:
     label: Json = {"type": "text", "text": text}
     if "contents" in result:
         uri = params_of(request).get("uri", "")
         first: Json = {"uri": uri, "mimeType": "text/plain", "text": text}
-        return {**result, "contents": [first, *_items(result["contents"])]}
+        return {**result, "contents": [first, *json_list(result["contents"])]}
     if "messages" in result:
         message = {"role": "user", "content": label}
-        return {**result, "messages": [message, *_items(result["messages"])]}
-    return {**result, "content": [label, *_items(result.get("content"))]}
+        return {**result, "messages": [message, *json_list(result["messages"])]}
+    return {**result, "content": [label, *json_list(result.get("content"))]}

@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 
 from store.files import stamp
-from store.typed import TYPE_CHECKING, Json
+from store.typed import TYPE_CHECKING, Json, json_list, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,10 +122,10 @@ def folders_of_roots(result: object) -> list[str]:
     """Local folders among a host's answer to roots/list."""
     from urllib.parse import unquote, urlsplit
 
-    roots = result.get("roots") if isinstance(result, dict) else None
+    roots = json_list(json_object(result).get("roots"))
     folders = []
-    for root in (roots if isinstance(roots, list) else [])[:20]:
-        uri = root.get("uri") if isinstance(root, dict) else None
+    for root in roots[:20]:
+        uri = json_object(root).get("uri")
         try:
             parts = urlsplit(uri if isinstance(uri, str) else "")
         except ValueError:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from store.typed import Json
+from store.typed import Json, json_object
 
 NONE = "none"
 PLAIN = "plain"  # what no client can tell: unused definitions, a superseded $schema
@@ -202,8 +202,7 @@ def _shared(schema: Json) -> Json:
 
 def _share(schema: Json, inner: Json, text: str) -> Json:
     """Share one subschema; kept only where the whole gets shorter, then look for the next."""
-    definitions = schema.get("$defs")
-    definitions = dict(definitions) if isinstance(definitions, dict) else {}
+    definitions = dict(json_object(schema.get("$defs")))
     number = 1
     while f"s{number}" in definitions:
         number += 1

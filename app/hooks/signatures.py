@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from store.typed import Json
+from store.typed import Json, json_list, json_object
 
 _CHOICES = 8  # values of an enum that a signature names
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -12,12 +12,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 def signature(tool_id: str, raw: Json) -> str:
     """`server/tool(path: string, mode?: "a"|"b")`; a question mark where it may be left out."""
-    schema = raw.get("inputSchema")
-    schema = schema if isinstance(schema, dict) else {}
-    properties = schema.get("properties")
-    required = schema.get("required")
-    needed = set(required) if isinstance(required, list) else set()
-    named = properties.items() if isinstance(properties, dict) else ()
+    schema = json_object(raw.get("inputSchema"))
+    named = json_object(schema.get("properties")).items()
+    needed = set(json_list(schema.get("required")))
     rows = [f"{name}{'' if name in needed else '?'}: {_kind(value)}" for name, value in named]
     # what must be given comes first, so that a cut loses the least
     rows.sort(key=lambda row: row.partition(":")[0].endswith("?"))

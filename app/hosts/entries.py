@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath, PureWindowsPath
-from typing import Any
 
 from app.core.home import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.records import storable
-from store.typed import JsonMapping
+from store.typed import JsonMapping, json_list
 
 GATEWAY = "toolcrib-gateway"
 REACH = "reach"  # its first argument where it starts a package that answers at a URL: a server
@@ -196,12 +195,8 @@ def _headers(keys: JsonMapping, style: EntryStyle) -> dict[str, str]:
 
 def _passed_on(keys: JsonMapping) -> dict[str, str]:
     """Variables that the host only names: Codex passes them on, Goose keeps them in a keyring."""
-    names = [*_list(keys.get("env_vars")), *_list(keys.get("env_keys"))]
+    names = [*json_list(keys.get("env_vars")), *json_list(keys.get("env_keys"))]
     return {name: f"${{{name}}}" for name in names if isinstance(name, str)}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _texts(value: object) -> dict[str, str]:

@@ -17,7 +17,7 @@ from app.ranking.tool_search import HINT_KEY
 from app.secrets.credentials import credentials_in
 from store import queries, requests, tools
 from store.records import LabelRecord, ToolRecord
-from store.typed import Json
+from store.typed import Json, json_object
 
 MOST_WORDS = 40
 LONGEST_WORD = 30  # characters; longer ones are names, keys and the like
@@ -63,8 +63,7 @@ def hinted_text(raw: str, hint: str) -> str:
     if not hint:
         return raw
     entry: Json = json.loads(raw)
-    meta = entry.get("_meta")
-    kept = meta if isinstance(meta, dict) else {}
+    kept = json_object(entry.get("_meta"))
     entry["_meta"] = {HINT_KEY: hint, **kept}
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
 

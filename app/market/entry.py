@@ -7,10 +7,9 @@ as missing, lengths and numbers are bounded, and an entry without a usable name 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.core.errors import ToolcribError
-from store.typed import Json, JsonMapping
+from store.typed import Json, JsonMapping, json_list, json_object
 
 OFFICIAL_META = "io.modelcontextprotocol.registry/official"
 ACTIVE, DEPRECATED, DELETED = "active", "deprecated", "deleted"
@@ -107,15 +106,15 @@ class EntryError(ToolcribError):
 
 def read_item(item: object) -> Entry:
     """One item of a registry's list (`{server, _meta}`, or an older bare server); EntryError."""
-    fields = item if isinstance(item, dict) else {}
+    fields = json_object(item)
     server = fields.get("server", fields)
-    meta = _dict(_dict(fields.get("_meta")).get(OFFICIAL_META))
+    meta = json_object(json_object(fields.get("_meta")).get(OFFICIAL_META))
     return read_entry(server, meta)
 
 
 def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
     """The entry that a server.json describes; `meta` is what the registry itself says of it."""
-    fields = server if isinstance(server, dict) else {}
+    fields = json_object(server)
     name = fields.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = ascii(str(name)[:80])[1:-1]
@@ -124,14 +123,14 @@ def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
             "Names are like io.github.user/server, in plain letters. It was left out.",
         )
     about = meta or {}
-    version_detail = _dict(fields.get("version_detail"))
+    version_detail = json_object(fields.get("version_detail"))
     return Entry(
         name=name,
         version=_text(fields, "version") or _text(version_detail, "version"),
         title=_text(fields, "title"),
         description=_text(fields, "description"),
         website=_web(_text(fields, "websiteUrl", "website_url")),
-        repository=_web(_text(_dict(fields.get("repository")), "url")),
+        repository=_web(_text(json_object(fields.get("repository")), "url")),
         packages=tuple(map(_package, _dicts(fields, "packages"))),
         remotes=tuple(map(_remote, _dicts(fields, "remotes"))),
         licence=_text(fields, "license", "licence")[:80],
@@ -146,7 +145,7 @@ def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
 
 def _package(fields: Json) -> Package:
     kind = _text(fields, "registryType", "registry_type", "registry_name").lower()
-    transport = _dict(fields.get("transport"))
+    transport = json_object(fields.get("transport"))
     return Package(
         kind={"docker": "oci"}.get(kind, kind),
         identifier=_text(fields, "identifier", "name"),
@@ -208,12 +207,12 @@ def _input(fields: Json, depth: int = _DEPTH) -> Input:
 
 
 def _variables(fields: Json, depth: int) -> Mapping[str, Input]:
-    given = _dict(fields.get("variables"))
+    given = json_object(fields.get("variables"))
     if depth <= 0:
         return {}
     named = list(given.items())[:_MOST]
     return {
-        str(name)[:200]: _input({"name": name, **_dict(one), }, depth) for name, one in named
+        str(name)[:200]: _input({"name": name, **json_object(one), }, depth) for name, one in named
     }  # fmt: skip
 
 
@@ -245,12 +244,8 @@ def _flag(fields: JsonMapping, *names: str) -> bool:
     return any(fields.get(name) is True for name in names)
 
 
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _list(value: object) -> list[object]:
-    return value[:_MOST] if isinstance(value, list) else []
+    return json_list(value)[:_MOST]
 
 
 def _dicts(fields: JsonMapping, *names: str) -> Iterator[Json]:

@@ -10,7 +10,7 @@ from app.mcp.protocol import (
     meta_of,
     params_of,
 )
-from store.typed import Json
+from store.typed import Json, json_object
 
 _CACHEABLE = frozenset({*LISTS, "resources/read", "server/discover"})
 
@@ -33,9 +33,7 @@ def completed(method: str, answer: Json) -> Json:
 
 def server_info(discovered: Json) -> Json:
     """Name and version that a stateless server gives, {} when it gives none."""
-    meta = discovered.get("_meta")
-    info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
-    return info if isinstance(info, dict) else {}
+    return json_object(json_object(discovered.get("_meta")).get(SERVER_INFO_KEY))
 
 
 def without_envelope(message: Json) -> Json:

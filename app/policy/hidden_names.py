@@ -8,7 +8,7 @@ from typing import Any
 
 from app.catalog.behind import NAME_FIELDS
 from app.policy.hiding import CALLS
-from store.typed import Json
+from store.typed import Json, json_list, json_object
 
 MOST = 5_000  # names taken from one server
 _NAME = r"[A-Za-z][\w./:-]{1,99}"
@@ -37,11 +37,10 @@ _OF_GROUPS = frozenset(
 
 def named_in_definition(definition: Json, kind: str) -> set[str]:
     """Tools that a definition names: the values of its name argument, or those it lists."""
-    schema = definition.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
+    fields = json_object(json_object(definition.get("inputSchema")).get("properties"))
     names: set[str] = set()
-    if kind == CALLS and isinstance(properties, dict):
-        for field, value in properties.items():
+    if kind == CALLS:
+        for field, value in fields.items():
             if str(field).lower().replace("-", "_") in NAME_FIELDS and isinstance(value, dict):
                 names |= {one for one in value.get("enum") or () if _is_name(one)}
     text = definition.get("description")
@@ -72,7 +71,7 @@ def groups_in_answer(result: Json) -> list[str]:
 def _groups(value: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
         return
-    inner = value if isinstance(value, list) else []
+    inner = json_list(value)
     if isinstance(value, Mapping):
         name = value.get("name") or value.get("id")
         if _is_group(value) and _is_name(name):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.catalog.behind import ARGUMENT_FIELDS, NAME_FIELDS, VERB
 from app.catalog.catalog import CatalogTool
-from store.typed import Any, Json
+from store.typed import Json, json_object
 
 CALLS, SEARCHES, SWITCHES, CODE = "calls", "searches", "switches", "code"
 _KINDS = {
@@ -53,9 +53,7 @@ class HidingTool:
 
 def hiding_kind(name: str, definition: Json) -> str:
     """Kind of a tool that hides others by its name and input schema, "" for any other."""
-    schema = definition.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    fields = json_object(json_object(definition.get("inputSchema")).get("properties"))
     lower = {str(field).lower().replace("-", "_") for field in fields}
     verb = bool(_VERB.search(name))
     if verb and lower & NAME_FIELDS and lower & ARGUMENT_FIELDS:

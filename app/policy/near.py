@@ -8,6 +8,7 @@ from operator import mul
 
 from app.catalog.catalog import CatalogTool
 from app.policy.usage import Usage
+from store.typed import json_object
 
 # Chosen on half of 65 real servers, where no other pair was above 0.62; the other half had one pair
 # above it, which does the same, and none below it that does.
@@ -78,8 +79,7 @@ def _alike_in_parameters(tools: Sequence[CatalogTool]) -> Iterator[Pair]:
 
 def parameters(tool: CatalogTool) -> frozenset[str]:
     """Names of a tool's parameters in one spelling."""
-    properties = tool.tool.input_schema.get("properties")
-    names = properties if isinstance(properties, dict) else {}
+    names = json_object(tool.tool.input_schema.get("properties"))
     return frozenset(_WORD.sub("_", str(name)).lower().replace("-", "_") for name in names)
 
 

@@ -26,7 +26,7 @@ from app.tokens.counters import counter as make_counter
 from app.tokens.host_text import host_text
 from store import hidden_tools
 from store.connection import transaction
-from store.typed import Any, Json
+from store.typed import Any, Json, json_list, json_object
 
 CONSENT = (
     "Each of them is started. Its own search tools are called with common words, and switches for"
@@ -300,10 +300,8 @@ def arguments_for(
 
     `tools`: names known to be behind, for a switch that takes them; `words` are searched for.
     """
-    schema = raw.get("inputSchema")
-    schema = schema if isinstance(schema, dict) else {}
-    properties = schema.get("properties")
-    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    schema = json_object(raw.get("inputSchema"))
+    fields = json_object(schema.get("properties"))
     required = [str(one) for one in schema.get("required") or ()]
     fixed: Json = {}
     query = group = ""
@@ -360,19 +358,18 @@ def _is_under(server: str, name: str) -> bool:
 
 
 def _most(about: Any) -> int:
-    most = about.get("maximum") if isinstance(about, dict) else None
+    most = json_object(about).get("maximum")
     return int(most) if isinstance(most, int | float) and 0 < most <= MOST else _MANY
 
 
 def _enum(about: Any) -> list[Any]:
-    inner = about.get("items") if isinstance(about, dict) and "items" in about else about
-    values = inner.get("enum") if isinstance(inner, dict) else None
-    return list(values)[:MOST_CALLS] if isinstance(values, list) else []
+    inner = json_object(about).get("items", about)
+    return json_list(json_object(inner).get("enum"))[:MOST_CALLS]
 
 
 def _any_value(about: Any) -> Any:
     values = _enum(about)
-    kind = about.get("type") if isinstance(about, dict) else None
+    kind = json_object(about).get("type")
     return values[0] if values else {"boolean": True, "array": [], "object": {}}.get(str(kind))
 
 

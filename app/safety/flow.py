@@ -19,7 +19,7 @@ import re2
 
 from app.safety.hidden import visible
 from app.safety.rules import encodable
-from store.typed import JsonMapping
+from store.typed import JsonMapping, json_object
 
 SECRET, PASSAGE = "secret", "passage"  # what is carried
 _LONGEST = 2_000_000  # characters of one result that are remembered; a call is read whole
@@ -174,15 +174,12 @@ class DataFlow:
 
 def can_send(tool: JsonMapping) -> bool:
     """True if a tool can carry data out: by its annotation, else by its name or its arguments."""
-    annotations = tool.get("annotations")
-    is_open = annotations.get("openWorldHint") if isinstance(annotations, dict) else None
+    is_open = json_object(tool.get("annotations")).get("openWorldHint")
     if isinstance(is_open, bool):
         return is_open
     if _SENDS.search(_snake(str(tool.get("name", "")))):
         return True
-    schema = tool.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    names = properties if isinstance(properties, dict) else {}
+    names = json_object(json_object(tool.get("inputSchema")).get("properties"))
     return any(_RECEIVER.search(_snake(str(name))) for name in names)
 
 

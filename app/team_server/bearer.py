@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import httpx2
 import jwt
 
-from store.typed import Any, Json
+from store.typed import Any, Json, json_list
 
 _ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
@@ -131,8 +131,7 @@ class Issuer:
 def _keys(document: Json) -> dict[str, jwt.PyJWK]:
     """Keys that sign, by id; a symmetric one among them would be a published secret."""
     keys: dict[str, jwt.PyJWK] = {}
-    listed = document.get("keys")
-    for one in (listed if isinstance(listed, list) else [])[:_MOST_KEYS]:
+    for one in json_list(document.get("keys"))[:_MOST_KEYS]:
         if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use", "sig") != "sig":
             continue
         try:
@@ -160,7 +159,7 @@ def _words(value: Any) -> list[str]:
     """Words of a claim that is a text or a list."""
     if isinstance(value, str):
         return value.split()
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [one for one in json_list(value) if isinstance(one, str)]
 
 
 def issuer_named(token: str) -> str:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.gateway.menu.effort import judge, local_definition
-from store.typed import Any, Json
+from store.typed import Any, Json, json_list, json_object
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -47,10 +47,8 @@ class _Schema:
     """A tool's schema: the bound on the work of a check, and its validator."""
 
     def __init__(self, raw: str) -> None:
-        schema = json.loads(raw).get("inputSchema")
-        self._schema: Json = schema if isinstance(schema, dict) else {}
-        required = self._schema.get("required")
-        self._required = frozenset(map(str, required if isinstance(required, list) else ()))
+        self._schema = json_object(json.loads(raw).get("inputSchema"))
+        self._required = frozenset(map(str, json_list(self._schema.get("required"))))
         self._plain_types = _plain_types(self._schema)
         self.bounded = judge(self._schema)
 
@@ -198,5 +196,4 @@ def as_object(arguments: object) -> object:
 
 def as_fields(arguments: object) -> Json:
     """The fields of arguments, {} where they are no object."""
-    fields = as_object(arguments)
-    return fields if isinstance(fields, dict) else {}
+    return json_object(as_object(arguments))

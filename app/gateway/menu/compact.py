@@ -6,7 +6,7 @@ checked against the whole schema all the same, and a tool's exact name always ge
 
 from app.gateway import slim
 from app.hooks.signatures import as_json, cut, signature
-from store.typed import Json
+from store.typed import Json, json_object
 
 DESCRIPTION = 700  # characters of a description in full,
 SHORT = 240  # and where room is short
@@ -16,8 +16,7 @@ _NAMED = ("properties", "$defs", "definitions", "patternProperties")
 
 def describe(tool_id: str, raw: Json, level: str, room: int = 0) -> str:
     """Name, description and arguments in at most about `room` characters (0: any number)."""
-    schema = raw.get("inputSchema")
-    schema = schema if isinstance(schema, dict) else {}
+    schema = json_object(raw.get("inputSchema"))
     whole = slim.slimmed(schema, level) if level != slim.NONE else schema
     text = str(raw.get("description") or "").strip()
     for most, arguments in ((DESCRIPTION, whole), (SHORT, whole), (SHORT, bare(whole))):

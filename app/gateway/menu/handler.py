@@ -24,7 +24,7 @@ from app.mcp import jsonrpc
 from app.mcp.protocol import params_of, text_result
 from app.mcp.session import Upstream
 from store.serving import ToolRow
-from store.typed import Json
+from store.typed import Json, json_object
 
 if TYPE_CHECKING:
     from app.catalog.catalog import Catalog
@@ -124,8 +124,7 @@ class MenuHandler:
         return Session(LoadedSet(limits), LoopGuard(rules))
 
     def _session(self, params: Json) -> tuple[str, Session]:
-        meta = params.get("_meta")
-        key = str(meta.get(SESSION_KEY, "")) if isinstance(meta, dict) else ""
+        key = str(json_object(params.get("_meta")).get(SESSION_KEY, ""))
         session = self._sessions.get(key)
         if session.generation != self._view.generation:  # a sign-in may have happened
             session.generation = self._view.generation
@@ -416,7 +415,7 @@ class MenuHandler:
 
     def _own(self, message: Json, params: Json, name: str, arguments: object) -> None:
         """Toolcrib's own small tools, which the menu does not list."""
-        fields = arguments if isinstance(arguments, dict) else {}
+        fields = json_object(arguments)
         if name == own_tools.READ_RESULT:
             self._context.reply(message, own_tools.read_result(self.results, fields))
         elif name == own_tools.MILESTONE and fields.get("name"):

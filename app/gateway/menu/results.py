@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from app.gateway.host_request import CHARACTERS_A_TOKEN as CHARACTERS_A_TOKEN
 from app.mcp.protocol import text_result
-from store.typed import Json
+from store.typed import Json, json_list
 
 SCHEME = "toolcrib://result/"
 SHORT_TOKENS = 500
@@ -45,7 +45,7 @@ class Results:
 def cut(result: Json, tokens: int, results: Results) -> Json | None:
     """The result with its texts and structured content cut to `tokens`; None when it fits."""
     content = result.get("content")
-    items = content if isinstance(content, list) else []
+    items = json_list(content)
     texts = [t for t in map(_text_of, items) if t is not None]
     structured = result.get("structuredContent")
     size = sum(map(len, texts))

@@ -13,7 +13,7 @@ from app.mcp.listing import read_all
 from app.mcp.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, params_of
 from app.mcp.session import Upstream
 from store.serving import ServerRow
-from store.typed import Json
+from store.typed import Json, json_object
 
 _SHARED = ("prompts", "resources", "logging", "completions")
 _TEMPLATES = "resources/templates/list"
@@ -224,8 +224,7 @@ class Merged:
 
     def _complete(self, message: Json) -> None:
         params = params_of(message)
-        reference = params.get("ref")
-        reference = reference if isinstance(reference, dict) else {}
+        reference = json_object(params.get("ref"))
         self._index()
         if reference.get("type") == "ref/prompt":
             prompt = self._prompts.get(str(reference.get("name")))

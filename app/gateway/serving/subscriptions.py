@@ -3,7 +3,7 @@
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
 from app.mcp.protocol import SUBSCRIPTION_KEY, meta_of, params_of
-from store.typed import Any, Json
+from store.typed import Any, Json, json_list, json_object
 
 _KINDS = {
     "notifications/tools/list_changed": "toolsListChanged",
@@ -22,7 +22,7 @@ class Subscriptions:
 
     def open(self, host_id: object, wanted: object) -> None:
         """Acknowledge a stream; what it wants is what it gets."""
-        kinds = wanted if isinstance(wanted, dict) else {}
+        kinds = json_object(wanted)
         self._open[type(host_id), host_id] = kinds
         honoured = {k: v for k, v in kinds.items() if v}
         params = {"notifications": honoured, "_meta": {SUBSCRIPTION_KEY: host_id}}
@@ -57,5 +57,4 @@ class Subscriptions:
 
 
 def _uris(kinds: Json) -> list[Any]:
-    uris = kinds.get("resourceSubscriptions")
-    return uris if isinstance(uris, list) else []
+    return json_list(kinds.get("resourceSubscriptions"))
