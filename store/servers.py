@@ -12,7 +12,7 @@ from store.damage import TEXTS_DAMAGED, json_array, json_object, server_spec
 from store.findings import APPROVED
 from store.records import RETIRED, EntryRecord, Launched, ServerRecord, ServerSpec
 from store.serving import HELD_TEXTS
-from store.typed import Json
+from store.typed import Json, compact_json
 
 _COLUMNS = (
     "id, name, spec, trusted, status, problem, stderr, taken_with, server_info, capabilities,"
@@ -262,11 +262,11 @@ def save_reading(
         "UPDATE servers SET server_info = ?, capabilities = ?, instructions = ?, prompts = ?,"
         " resources = ?, templates = ?, list_hash = ?, taken_with = ?, read_at = ? WHERE id = ?",
         (
-            *(_dump(x) for x in (server_info, capabilities)),
+            *(compact_json(x) for x in (server_info, capabilities)),
             instructions,
-            *(_dump(x) for x in (list(prompts), list(resources), list(templates))),
+            *(compact_json(x) for x in (list(prompts), list(resources), list(templates))),
             list_hash,
-            _dump(taken_with),
+            compact_json(taken_with),
             at,
             server_id,
         ),
@@ -298,7 +298,7 @@ def approve_texts(db: apsw.Connection, server_id: int) -> list[Json]:
         finding["decided"] = APPROVED
     if row:
         sql = "UPDATE servers SET taken_with = ? WHERE id = ?"
-        db.execute(sql, (_dump(taken_with), server_id))
+        db.execute(sql, (compact_json(taken_with), server_id))
     return before
 
 
@@ -434,8 +434,4 @@ def _objects(values: Iterable[object]) -> list[Json]:
 
 
 def _spec_json(spec: ServerSpec) -> str:
-    return _dump(asdict(spec))
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return compact_json(asdict(spec))

@@ -1,6 +1,5 @@
 """Tools as raw JSON, and what was made of them: summaries and token counts."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ import apsw
 from store.damage import UNUSABLE, json_object
 from store.definitions import same_definition
 from store.records import NewTool, Summary, TokenCount, ToolDelta, ToolRecord
-from store.typed import Json
+from store.typed import Json, compact_json
 
 _SELECT = (
     "SELECT t.id, t.server_id, s.name, t.name, t.raw, t.hash, t.trusted_hash, t.problem,"
@@ -95,10 +94,11 @@ def _insert(
     position: int,
     at: float,
 ) -> int:
+    raw = compact_json(tool.raw)
     db.execute(
         "INSERT INTO tools (server_id, name, twin, position, raw, hash, trusted_hash, problem,"
         " first_seen, last_seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (server_id, *key, position, _dump(tool.raw), tool.hash, tool.hash, tool.problem, at, at),
+        (server_id, *key, position, raw, tool.hash, tool.hash, tool.problem, at, at),
     )
     return db.last_insert_rowid()
 
@@ -113,7 +113,7 @@ def _update(db: apsw.Connection, tool_id: int, tool: NewTool, position: int, at:
         {
             "hash": tool.hash,
             "position": position,
-            "raw": _dump(tool.raw),
+            "raw": compact_json(tool.raw),
             "problem": tool.problem,
             "at": at,
             "id": tool_id,
@@ -135,7 +135,7 @@ def trust_earlier(db: apsw.Connection, tool_id: int, hash_: str, raw: Json | Non
         "UPDATE tools SET trusted_hash = :hash,"
         " trusted_raw = CASE WHEN hash = :hash THEN '' WHEN trusted_hash = :hash THEN trusted_raw"
         " ELSE :raw END WHERE id = :id",
-        {"hash": hash_, "raw": "" if raw is None else _dump(raw), "id": tool_id},
+        {"hash": hash_, "raw": "" if raw is None else compact_json(raw), "id": tool_id},
     )
 
 
@@ -212,7 +212,3 @@ def _tool(row: tuple[Any, ...]) -> ToolRecord:
         gone=bool(row[11]),
         trusted_raw=json_object(row[12]) if row[12] else None,
     )
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

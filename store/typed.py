@@ -1,8 +1,10 @@
 """Parts of typing for annotations, where importing it would be a tenth of a process's start.
 
-Type checkers see the real names; at run time an annotation says nothing. Also the two readers of
-parsed JSON that may hold anything.
+Type checkers see the real names; at run time an annotation says nothing. Also what reads parsed
+JSON that may hold anything, and writes it.
 """
+
+import json
 
 TYPE_CHECKING = False
 
@@ -20,11 +22,16 @@ else:
     Json = JsonMapping = dict
 
 
-def json_object(value: object) -> Json:
+def object_or_empty(value: object) -> Json:
     """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def json_list(value: object) -> list[Any]:
+def list_or_empty(value: object) -> list[Any]:
     """`value` if it is a JSON list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def compact_json(value: object) -> str:
+    """`value` as JSON text without needless spaces, other scripts as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

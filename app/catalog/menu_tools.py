@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 SEARCH, CALL = "search_tools", "call_tool"
 SUGGEST = "suggest_tools"  # for hosts' hooks: called before a prompt, never listed
@@ -63,7 +63,7 @@ def menu_tools(servers_text: str) -> list[Json]:
 
 def always_loaded(tool: Json) -> Json:
     """The tool with the mark that keeps hosts from deferring it; its other _meta untouched."""
-    return {**tool, "_meta": {**json_object(tool.get("_meta")), ALWAYS_LOAD: True}}
+    return {**tool, "_meta": {**object_or_empty(tool.get("_meta")), ALWAYS_LOAD: True}}
 
 
 def server_list_text(servers: Sequence[str], pool: str) -> str:

@@ -25,7 +25,7 @@ from app.evidence.formats import (
     parse_object,
 )
 from app.evidence.reading import opencode_file, record_files, whole_lines
-from store.typed import json_list
+from store.typed import list_or_empty
 
 # what hosts put among the user's words; a command of the host and a break end what came before
 _BREAKS = re.compile(r"\s*(?:<command-(?:name|message)>|\[Request interrupted)")
@@ -148,7 +148,7 @@ def _words(content: object) -> str:
     """A text, or the texts among the parts of a message."""
     if isinstance(content, str):
         return content
-    texts = (part.get("text") for part in json_list(content) if isinstance(part, Mapping))
+    texts = (part.get("text") for part in list_or_empty(content) if isinstance(part, Mapping))
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

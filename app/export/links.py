@@ -1,6 +1,5 @@
 """Links by which a host adds Toolcrib's one entry itself, after a question to its user."""
 
-import json
 from base64 import b64encode
 from dataclasses import replace
 from urllib.parse import quote
@@ -8,7 +7,7 @@ from urllib.parse import quote
 from app.export.wrapping import GatewayCall, through_entry
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts
-from store.typed import Json
+from store.typed import Json, compact_json
 
 LONGEST = 2_000  # characters of a link that every browser and system passes on whole
 TOKEN = "TOKEN"  # in the place of a secret
@@ -32,8 +31,8 @@ def install_link(host: HostFacts, call: GatewayCall) -> str:
         named["inputs"] = [wanted]
     link = host.link.format(
         name=THROUGH_NAME,
-        base64=quote(b64encode(_compact(entry)), safe=""),
-        json=quote(_compact(named), safe=""),
+        base64=quote(b64encode(compact_json(entry).encode()), safe=""),
+        json=quote(compact_json(named), safe=""),
     )
     return link if len(link) <= LONGEST else ""
 
@@ -46,7 +45,3 @@ def link_note(host: HostFacts, *, over_http: bool) -> str:
     if "{json}" in host.link:
         return f"{note} It asks for a token, too: the output of `toolcrib backend http token`."
     return f"{note} Then put the output of `toolcrib backend http token` in the place of {TOKEN}."
-
-
-def _compact(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()

@@ -10,7 +10,7 @@ from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import MISSING, Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import format_of, read_values
-from store.typed import Json, JsonMapping, json_list, json_object
+from store.typed import Json, JsonMapping, list_or_empty, object_or_empty
 
 TEXT = "text"  # the format of files that are no tree of values
 _MOST_PAIRS = 4_000_000  # of lines to compare; beyond, only the values are
@@ -143,12 +143,14 @@ class _Comparison:
         inside = _by_key(was, ours) and not (written and MISSING in (was, ours))
         if isinstance(has, dict) and inside:
             yield from self._inside(
-                json_object(was), json_object(ours), has, at, made=was is MISSING
+                object_or_empty(was), object_or_empty(ours), has, at, made=was is MISSING
             )
         elif written:
             yield Delete(at) if was is MISSING else Set(at, was)
         elif isinstance(has, list) and self._is_list(was, at) and self._is_list(ours, at):
-            yield from self._items(json_list(was), json_list(ours), has, at, made=was is MISSING)
+            yield from self._items(
+                list_or_empty(was), list_or_empty(ours), has, at, made=was is MISSING
+            )
         else:
             raise _changed(self.file, ".".join(map(str, at)) or "in all of it")
 

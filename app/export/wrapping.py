@@ -13,7 +13,7 @@ from app.hosts.facts import EntryStyle
 from app.hosts.places import Places
 from app.system.endpoint import Address
 from store.serving import held_texts
-from store.typed import Json, JsonMapping, json_list
+from store.typed import Json, JsonMapping, list_or_empty
 
 # Keys that only a remote entry has; they would be wrong or unsafe beside a command.
 _REMOTE_KEYS = (
@@ -169,7 +169,7 @@ def _passed_on(
 ) -> list[Edit]:
     if not style.passes:
         return [Set((*at, style.env, name), spelled) for name, spelled in passed.items()]
-    names = [*json_list(raw.get(style.passes)), *passed]
+    names = [*list_or_empty(raw.get(style.passes)), *passed]
     return [Set((*at, style.passes), list(dict.fromkeys(names)))] if passed else []
 
 

@@ -11,7 +11,7 @@ from app.gateway.attribution import QUESTIONS, prefixed
 from app.gateway.journal import Journal
 from app.mcp.protocol import params_of
 from app.system.threads import start_thread
-from store.typed import TYPE_CHECKING, Json, JsonMapping, json_list, json_object
+from store.typed import TYPE_CHECKING, Json, JsonMapping, list_or_empty, object_or_empty
 
 if TYPE_CHECKING:
     from app.safety.rules import RuleSet
@@ -129,9 +129,9 @@ def _secret_field(params: JsonMapping) -> str:
     """The name of a field that asks for a secret, "" for none."""
     from app.safety.flow import names_a_secret
 
-    fields = json_object(json_object(params.get("requestedSchema")).get("properties"))
+    fields = object_or_empty(object_or_empty(params.get("requestedSchema")).get("properties"))
     for name, field in fields.items():
-        title = json_object(field).get("title")
+        title = object_or_empty(field).get("title")
         if names_a_secret(str(name)) or names_a_secret(str(title or "")):
             return str(title or name)[:_QUOTED]
     return ""
@@ -144,12 +144,12 @@ def _what(request: Json) -> str:
 
 def _texts(result: JsonMapping) -> "Iterator[str]":
     """The texts of a result: of its content, its resources, its messages."""
-    parts = [*json_list(result.get("content")), *json_list(result.get("contents"))]
-    messages = json_list(result.get("messages"))
+    parts = [*list_or_empty(result.get("content")), *list_or_empty(result.get("contents"))]
+    messages = list_or_empty(result.get("messages"))
     parts += [one.get("content") for one in messages if isinstance(one, dict)]
     has_text = False
     for part in parts:
-        text = json_object(json_object(part).get("resource", part)).get("text")
+        text = object_or_empty(object_or_empty(part).get("resource", part)).get("text")
         if isinstance(text, str):
             has_text = True
             yield text
@@ -164,8 +164,8 @@ def _labelled(result: Json, text: str, request: Json) -> Json:
     if "contents" in result:
         uri = params_of(request).get("uri", "")
         first: Json = {"uri": uri, "mimeType": "text/plain", "text": text}
-        return {**result, "contents": [first, *json_list(result["contents"])]}
+        return {**result, "contents": [first, *list_or_empty(result["contents"])]}
     if "messages" in result:
         message = {"role": "user", "content": label}
-        return {**result, "messages": [message, *json_list(result["messages"])]}
-    return {**result, "content": [label, *json_list(result.get("content"))]}
+        return {**result, "messages": [message, *list_or_empty(result["messages"])]}
+    return {**result, "content": [label, *list_or_empty(result.get("content"))]}

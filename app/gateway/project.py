@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 
 from store.files import stamp
-from store.typed import TYPE_CHECKING, Json, json_list, json_object
+from store.typed import TYPE_CHECKING, Json, list_or_empty, object_or_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,10 +122,10 @@ def folders_of_roots(result: object) -> list[str]:
     """Local folders among a host's answer to roots/list."""
     from urllib.parse import unquote, urlsplit
 
-    roots = json_list(json_object(result).get("roots"))
+    roots = list_or_empty(object_or_empty(result).get("roots"))
     folders = []
     for root in roots[:20]:
-        uri = json_object(root).get("uri")
+        uri = object_or_empty(root).get("uri")
         try:
             parts = urlsplit(uri if isinstance(uri, str) else "")
         except ValueError:

@@ -17,7 +17,7 @@ from store.serving import (
     held_texts,
     plain_info,
 )
-from store.typed import Any, Json, json_list, json_object
+from store.typed import Any, Json, list_or_empty, object_or_empty
 
 METHODS = ("prompts/list", "resources/list", "resources/templates/list")
 KINDS = dict(zip(METHODS, NAME_KEYS, strict=True))  # method -> kind of a text
@@ -50,7 +50,7 @@ class ServerLists:
 
     def hello(self, row: ServerRow, result: Json) -> Json:
         """A running server's own words about itself, without what would be held of them."""
-        instructions, info = result.get("instructions"), json_object(result.get("serverInfo"))
+        instructions, info = result.get("instructions"), object_or_empty(result.get("serverInfo"))
         held = self._held(row, instructions=str(instructions or ""), server_info=info)
         kinds = {kind for kind, _name in held}
         if SERVER_INFO in kinds:
@@ -87,7 +87,7 @@ class ServerLists:
         from app.safety.server_texts import judge_server
 
         empty: Json = {INSTRUCTIONS: "", "server_info": {}, **{kind: [] for kind in NAME_KEYS}}
-        before = json_list(row.taken_with.get(HELD_TEXTS))
+        before = list_or_empty(row.taken_with.get(HELD_TEXTS))
         findings = judge_server(**{**empty, **parts}, before=before)
         held = held_texts({HELD_TEXTS: findings})
         for finding in findings:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from store.typed import Json, json_object
+from store.typed import Json, compact_json, object_or_empty
 
 NONE = "none"
 PLAIN = "plain"  # what no client can tell: unused definitions, a superseded $schema
@@ -44,7 +44,7 @@ def tool_text(raw: str, level: str) -> str:
         if simple and raw.count("$schema") == 1 and len(re.findall(_DIALECT_TEXT, raw)) == 1:
             return re.sub(_DIALECT_TEXT, "", raw)
     slimmed = tool(json.loads(raw), level)
-    return json.dumps(slimmed, ensure_ascii=False, separators=(",", ":"))
+    return compact_json(slimmed)
 
 
 def tool(item: Json, level: str) -> Json:
@@ -187,7 +187,7 @@ def _shared(schema: Json) -> Json:
     seen: dict[str, int] = {}
 
     def count(node: Json, _name: str) -> Json:
-        text = _text(node)
+        text = compact_json(node)
         if len(text) >= _SHORTEST_SHARED:
             seen[text] = seen.get(text, 0) + 1
         return node
@@ -202,23 +202,19 @@ def _shared(schema: Json) -> Json:
 
 def _share(schema: Json, inner: Json, text: str) -> Json:
     """Share one subschema; kept only where the whole gets shorter, then look for the next."""
-    definitions = dict(json_object(schema.get("$defs")))
+    definitions = dict(object_or_empty(schema.get("$defs")))
     number = 1
     while f"s{number}" in definitions:
         number += 1
     reference = {"$ref": f"#/$defs/s{number}"}
 
     def replace(node: Json, _name: str) -> Json:
-        return dict(reference) if _text(node) == text else node
+        return dict(reference) if compact_json(node) == text else node
 
     changed = _mapped(inner, "", replace)
     definitions[f"s{number}"] = json.loads(text)
     kept = {k: v for k, v in schema.items() if k == "definitions"}
     candidate = {**changed, **kept, "$defs": definitions}
-    if len(_text(candidate)) + _LEAST_SAVED > len(_text(schema)):
+    if len(compact_json(candidate)) + _LEAST_SAVED > len(compact_json(schema)):
         return schema
     return _shared(candidate)
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

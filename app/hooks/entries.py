@@ -16,7 +16,7 @@ from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HookFacts, HostFacts
 from app.system.quoting import joined
-from store.typed import Json, json_list
+from store.typed import Json, list_or_empty
 
 COMMAND, MCP = "command", "mcp"  # a program at each prompt, or a call to the connected gateway
 LIST = "list"  # a program that says which tools to leave out of the request
@@ -81,12 +81,12 @@ def is_ours(one: object) -> bool:
 
 def hook_places(tree: Any, hook: HookFacts) -> Iterator[tuple[Path, Json]]:
     """Places of our hooks, the last first, so that each can be removed in this order."""
-    listed = json_list(value_at(tree, ("hooks", hook.event)))
+    listed = list_or_empty(value_at(tree, ("hooks", hook.event)))
     for index, one in reversed(list(enumerate(listed))):
         at: Path = ("hooks", hook.event, index)
         if is_ours(one):
             yield at, one
-        inner = json_list(value_at(one, ("hooks",)))
+        inner = list_or_empty(value_at(one, ("hooks",)))
         for place, nested in reversed(list(enumerate(inner))):
             if is_ours(nested):
                 yield (*at, "hooks", place), nested

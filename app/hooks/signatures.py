@@ -1,10 +1,9 @@
 """A tool on one line: its name, its arguments and their types."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
-from store.typed import Json, json_list, json_object
+from store.typed import Json, compact_json, list_or_empty, object_or_empty
 
 _CHOICES = 8  # values of an enum that a signature names
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -12,9 +11,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 def signature(tool_id: str, raw: Json) -> str:
     """`server/tool(path: string, mode?: "a"|"b")`; a question mark where it may be left out."""
-    schema = json_object(raw.get("inputSchema"))
-    named = json_object(schema.get("properties")).items()
-    needed = set(json_list(schema.get("required")))
+    schema = object_or_empty(raw.get("inputSchema"))
+    named = object_or_empty(schema.get("properties")).items()
+    needed = set(list_or_empty(schema.get("required")))
     rows = [f"{name}{'' if name in needed else '?'}: {_kind(value)}" for name, value in named]
     # what must be given comes first, so that a cut loses the least
     rows.sort(key=lambda row: row.partition(":")[0].endswith("?"))
@@ -40,7 +39,7 @@ def _kind(value: object) -> str:
         return "any"
     choices = value.get("enum")
     if isinstance(choices, list) and choices:
-        shown = "|".join(as_json(choice) for choice in choices[:_CHOICES])
+        shown = "|".join(compact_json(choice) for choice in choices[:_CHOICES])
         return shown + ("|..." if len(choices) > _CHOICES else "")
     kind = value.get("type")
     if kind == "array":
@@ -57,8 +56,3 @@ def _kinds(kind: object, value: Json) -> Iterator[str]:
         options = value.get(word)
         if isinstance(options, Sequence) and not isinstance(options, str):
             yield from (_kind(one) for one in options if one != {"type": "null"})
-
-
-def as_json(value: object) -> str:
-    """JSON without a needless space."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

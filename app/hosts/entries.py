@@ -8,7 +8,7 @@ from app.core.home import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.records import storable
-from store.typed import JsonMapping, json_list
+from store.typed import JsonMapping, list_or_empty
 
 GATEWAY = "toolcrib-gateway"
 REACH = "reach"  # its first argument where it starts a package that answers at a URL: a server
@@ -195,7 +195,7 @@ def _headers(keys: JsonMapping, style: EntryStyle) -> dict[str, str]:
 
 def _passed_on(keys: JsonMapping) -> dict[str, str]:
     """Variables that the host only names: Codex passes them on, Goose keeps them in a keyring."""
-    names = [*json_list(keys.get("env_vars")), *json_list(keys.get("env_keys"))]
+    names = [*list_or_empty(keys.get("env_vars")), *list_or_empty(keys.get("env_keys"))]
     return {name: f"${{{name}}}" for name in names if isinstance(name, str)}
 
 

@@ -1,12 +1,12 @@
 """Start or address of a server, with its secret values, and the same without them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.secrets import credentials
 from app.secrets.secret_store import Secrets
 from store.records import ServerSpec
+from store.typed import compact_json
 
 STDIO, HTTP, SSE = "stdio", "http", "sse"
 
@@ -129,5 +129,5 @@ def _digest(launch: LaunchSpec, install_key: bytes) -> str:
         launch.url,
         sorted(launch.headers.items()),
     ]
-    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    text = compact_json(parts)
     return hmac.new(install_key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()

@@ -17,7 +17,7 @@ from app.ranking.tool_search import HINT_KEY
 from app.secrets.credentials import credentials_in
 from store import queries, requests, tools
 from store.records import LabelRecord, ToolRecord
-from store.typed import Json, json_object
+from store.typed import Json, compact_json, object_or_empty
 
 MOST_WORDS = 40
 LONGEST_WORD = 30  # characters; longer ones are names, keys and the like
@@ -63,9 +63,9 @@ def hinted_text(raw: str, hint: str) -> str:
     if not hint:
         return raw
     entry: Json = json.loads(raw)
-    kept = json_object(entry.get("_meta"))
+    kept = object_or_empty(entry.get("_meta"))
     entry["_meta"] = {HINT_KEY: hint, **kept}
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+    return compact_json(entry)
 
 
 def _words(texts: Iterable[str], tool: ToolRecord) -> str:

@@ -21,7 +21,7 @@ from app.core.text import visible
 from app.hosts.display import changes_what_runs
 from app.market import guards
 from app.market.entry import Input
-from store.typed import Json, json_list, json_object
+from store.typed import Json, list_or_empty, object_or_empty
 
 MANIFEST = "manifest.json"
 _PIECE = 1 << 20
@@ -239,7 +239,7 @@ def _platform() -> str:
 
 
 def _map(value: object) -> Json:
-    return dict(json_object(value))
+    return dict(object_or_empty(value))
 
 
 def _text(value: object) -> str:
@@ -249,4 +249,4 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    return [_text(one) for one in json_list(value)[:_MOST_WORDS]]
+    return [_text(one) for one in list_or_empty(value)[:_MOST_WORDS]]

@@ -25,7 +25,7 @@ from app.core.errors import ToolcribError
 from app.core.text import visible
 from app.market import guards
 from store.records import storable
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 OFFICIAL = "https://registry.modelcontextprotocol.io"
 PAGE = 100  # servers asked for; a source may give fewer
@@ -172,7 +172,7 @@ class Client:
             raise SourceError(f"{self._host} sent a page without a list of servers.", _NO_REGISTRY)
         if len(items) > 10 * PAGE:
             raise SourceError(f"{self._host} sent {len(items):,} servers at once.", _ENDLESS)
-        return Page(tuple(items), self._cursor(json_object(meta)))
+        return Page(tuple(items), self._cursor(object_or_empty(meta)))
 
     def version(self, name: str, version: str) -> Json:
         """One version of one server, as the list has it; ForgottenError where it is gone."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from app.core.errors import ToolcribError
-from store.typed import Json, JsonMapping, json_list, json_object
+from store.typed import Json, JsonMapping, list_or_empty, object_or_empty
 
 OFFICIAL_META = "io.modelcontextprotocol.registry/official"
 ACTIVE, DEPRECATED, DELETED = "active", "deprecated", "deleted"
@@ -106,15 +106,15 @@ class EntryError(ToolcribError):
 
 def read_item(item: object) -> Entry:
     """One item of a registry's list (`{server, _meta}`, or an older bare server); EntryError."""
-    fields = json_object(item)
+    fields = object_or_empty(item)
     server = fields.get("server", fields)
-    meta = json_object(json_object(fields.get("_meta")).get(OFFICIAL_META))
+    meta = object_or_empty(object_or_empty(fields.get("_meta")).get(OFFICIAL_META))
     return read_entry(server, meta)
 
 
 def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
     """The entry that a server.json describes; `meta` is what the registry itself says of it."""
-    fields = json_object(server)
+    fields = object_or_empty(server)
     name = fields.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = ascii(str(name)[:80])[1:-1]
@@ -123,14 +123,14 @@ def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
             "Names are like io.github.user/server, in plain letters. It was left out.",
         )
     about = meta or {}
-    version_detail = json_object(fields.get("version_detail"))
+    version_detail = object_or_empty(fields.get("version_detail"))
     return Entry(
         name=name,
         version=_text(fields, "version") or _text(version_detail, "version"),
         title=_text(fields, "title"),
         description=_text(fields, "description"),
         website=_web(_text(fields, "websiteUrl", "website_url")),
-        repository=_web(_text(json_object(fields.get("repository")), "url")),
+        repository=_web(_text(object_or_empty(fields.get("repository")), "url")),
         packages=tuple(map(_package, _dicts(fields, "packages"))),
         remotes=tuple(map(_remote, _dicts(fields, "remotes"))),
         licence=_text(fields, "license", "licence")[:80],
@@ -145,7 +145,7 @@ def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
 
 def _package(fields: Json) -> Package:
     kind = _text(fields, "registryType", "registry_type", "registry_name").lower()
-    transport = json_object(fields.get("transport"))
+    transport = object_or_empty(fields.get("transport"))
     return Package(
         kind={"docker": "oci"}.get(kind, kind),
         identifier=_text(fields, "identifier", "name"),
@@ -207,13 +207,14 @@ def _input(fields: Json, depth: int = _DEPTH) -> Input:
 
 
 def _variables(fields: Json, depth: int) -> Mapping[str, Input]:
-    given = json_object(fields.get("variables"))
+    given = object_or_empty(fields.get("variables"))
     if depth <= 0:
         return {}
     named = list(given.items())[:_MOST]
     return {
-        str(name)[:200]: _input({"name": name, **json_object(one), }, depth) for name, one in named
-    }  # fmt: skip
+        str(name)[:200]: _input({"name": name, **object_or_empty(one)}, depth)
+        for name, one in named
+    }
 
 
 def _status(text: str) -> str:
@@ -245,7 +246,7 @@ def _flag(fields: JsonMapping, *names: str) -> bool:
 
 
 def _list(value: object) -> list[object]:
-    return json_list(value)[:_MOST]
+    return list_or_empty(value)[:_MOST]
 
 
 def _dicts(fields: JsonMapping, *names: str) -> Iterator[Json]:

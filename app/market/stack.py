@@ -20,7 +20,7 @@ from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from app.market.entry import Entry, Input, read_entry
 from app.market.launch import ARGUMENT, ENV, HEADER, Choice, Field, choices, launch_of
 from app.secrets import credentials
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 FORMAT = 1
 LINK = "toolcrib-stack:"
@@ -201,7 +201,7 @@ def _from_link(text: str) -> bytes:
 
 
 def _server(row: object) -> StackServer:
-    fields = json_object(row)
+    fields = object_or_empty(row)
     name = fields.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _refusal(f"a server is called “{visible(str(name)[:60])}”.")
@@ -221,7 +221,7 @@ def _server(row: object) -> StackServer:
 
 
 def _own(name: str, value: object) -> OwnLaunch:
-    fields = json_object(value)
+    fields = object_or_empty(value)
     transport = fields.get("transport")
     texts = {key: fields.get(key, "") for key in ("command", "url")}
     lists = {key: fields.get(key, []) for key in ("args", "env", "headers")}

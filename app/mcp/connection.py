@@ -20,7 +20,7 @@ from app.mcp.protocol import (
 )
 from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest
 from app.system.threads import start_thread
-from store.typed import Any, Json, json_object
+from store.typed import Any, Json, object_or_empty
 
 RESTED = "was idle"
 _LIST_CHANGED = "notifications/tools/list_changed"
@@ -176,7 +176,7 @@ class Connection:
             raise NoAnswerError(method, reasons[0])
         if "error" in answers[0]:
             raise RefusedError(method, answers[0]["error"])
-        return json_object(answers[0].get("result"))
+        return object_or_empty(answers[0].get("result"))
 
     # ---- the greeting
 
@@ -372,7 +372,7 @@ def _repaired(answer: Json) -> Json:
         return answer
     if error is None and "result" in answer:
         return {**answer, "jsonrpc": "2.0"}
-    body = json_object(error)
+    body = object_or_empty(error)
     if type(body.get("code")) is int and isinstance(body.get("message"), str):
         return answer if answer.get("jsonrpc") == "2.0" else {**answer, "jsonrpc": "2.0"}
     text = str(body.get("message") or error or "It sent neither a result nor an error.")

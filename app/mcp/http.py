@@ -34,7 +34,7 @@ from app.mcp.protocol import (
 from app.mcp.requests import SIGN_IN
 from app.signin.auth import WANTED, StoredAuth
 from app.system.threads import start_thread
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -398,7 +398,7 @@ def _sent(request: httpx2.Request) -> Json:
         message = json.loads(request.content)
     except (ValueError, httpx2.RequestNotRead):
         return {}
-    return json_object(message)
+    return object_or_empty(message)
 
 
 def _unreached(reason: str) -> str:

@@ -10,7 +10,7 @@ from app.mcp.protocol import (
     meta_of,
     params_of,
 )
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _CACHEABLE = frozenset({*LISTS, "resources/read", "server/discover"})
 
@@ -33,7 +33,7 @@ def completed(method: str, answer: Json) -> Json:
 
 def server_info(discovered: Json) -> Json:
     """Name and version that a stateless server gives, {} when it gives none."""
-    return json_object(json_object(discovered.get("_meta")).get(SERVER_INFO_KEY))
+    return object_or_empty(object_or_empty(discovered.get("_meta")).get(SERVER_INFO_KEY))
 
 
 def without_envelope(message: Json) -> Json:

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.catalog.behind import NAME_FIELDS
 from app.policy.hiding import CALLS
-from store.typed import Json, json_list, json_object
+from store.typed import Json, list_or_empty, object_or_empty
 
 MOST = 5_000  # names taken from one server
 _NAME = r"[A-Za-z][\w./:-]{1,99}"
@@ -37,7 +37,7 @@ _OF_GROUPS = frozenset(
 
 def named_in_definition(definition: Json, kind: str) -> set[str]:
     """Tools that a definition names: the values of its name argument, or those it lists."""
-    fields = json_object(json_object(definition.get("inputSchema")).get("properties"))
+    fields = object_or_empty(object_or_empty(definition.get("inputSchema")).get("properties"))
     names: set[str] = set()
     if kind == CALLS:
         for field, value in fields.items():
@@ -71,7 +71,7 @@ def groups_in_answer(result: Json) -> list[str]:
 def _groups(value: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
         return
-    inner = json_list(value)
+    inner = list_or_empty(value)
     if isinstance(value, Mapping):
         name = value.get("name") or value.get("id")
         if _is_group(value) and _is_name(name):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.catalog.behind import ARGUMENT_FIELDS, NAME_FIELDS, VERB
 from app.catalog.catalog import CatalogTool
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 CALLS, SEARCHES, SWITCHES, CODE = "calls", "searches", "switches", "code"
 _KINDS = {
@@ -53,7 +53,7 @@ class HidingTool:
 
 def hiding_kind(name: str, definition: Json) -> str:
     """Kind of a tool that hides others by its name and input schema, "" for any other."""
-    fields = json_object(json_object(definition.get("inputSchema")).get("properties"))
+    fields = object_or_empty(object_or_empty(definition.get("inputSchema")).get("properties"))
     lower = {str(field).lower().replace("-", "_") for field in fields}
     verb = bool(_VERB.search(name))
     if verb and lower & NAME_FIELDS and lower & ARGUMENT_FIELDS:

@@ -23,7 +23,7 @@ from app.catalog.conditions import DESTRUCTIVE
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.policy.budget import Budget
-from store.typed import Json, JsonMapping, json_object
+from store.typed import Json, JsonMapping, object_or_empty
 
 FILE_NAME = ".toolcrib.toml"
 SCHEMA = "policy.schema.json"
@@ -197,7 +197,7 @@ def _node(path: Iterable[str]) -> Json:
             continue
         inner = node.get("properties", {}).get(part)
         node = inner if isinstance(inner, dict) else node.get("additionalProperties") or {}
-    return json_object(node)
+    return object_or_empty(node)
 
 
 def key_line(text: str, path: list[str]) -> int:

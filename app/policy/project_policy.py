@@ -14,7 +14,7 @@ from app.policy.policy_file import MOST_BYTES, Policy, names_tool, parse_policy
 from store import policies
 from store.connection import transaction
 from store.records import PolicyTrust
-from store.typed import Any, Json, json_object
+from store.typed import Any, Json, object_or_empty
 
 TRUSTED, UNTRUSTED = "trusted", "not trusted"
 CHANGED = "changed since it was trusted"
@@ -109,7 +109,7 @@ def narrowed(settings: Mapping[str, Any], policy: Policy) -> Json:
 
 def _merged(own: object, more: Mapping[str, Any]) -> Json:
     """Conditions of both; a pattern in both needs all of its conditions."""
-    made: Json = {key: list(value) for key, value in json_object(own).items()}
+    made: Json = {key: list(value) for key, value in object_or_empty(own).items()}
     for pattern, texts in more.items():
         made[pattern] = [*made.get(pattern, ()), *texts]
     return made
@@ -117,7 +117,7 @@ def _merged(own: object, more: Mapping[str, Any]) -> Json:
 
 def _narrowed_scopes(own: object, more: Mapping[str, Any]) -> Json:
     """Scopes of both; a pattern in both is for those that both name."""
-    made: Json = {key: list(value) for key, value in json_object(own).items()}
+    made: Json = {key: list(value) for key, value in object_or_empty(own).items()}
     for pattern, names in more.items():
         known = made.get(pattern)
         made[pattern] = list(names) if known is None else [n for n in names if n in known]

@@ -10,7 +10,7 @@ from app.catalog.catalog import CatalogTool
 from app.core.text import plural
 from app.policy.budget import Budget, Verdict
 from app.policy.usage import Usage
-from app.tokens.host_text import compact
+from store.typed import compact_json
 
 RARE_CALLS = 2  # at most this many calls in the period observed
 COSTLY = 500  # tokens from which a rarely called tool is worth proposing
@@ -151,7 +151,7 @@ class _Group:
     def like(self, tool: CatalogTool) -> CatalogTool | None:
         """The kept tool that says the same; where there is none this one is kept too."""
         text = tool.tool.description
-        exact = text, "" if text else compact(tool.tool.input_schema)
+        exact = text, "" if text else compact_json(tool.tool.input_schema)
         if other := self._same.get(exact):
             return other
         if text and len(text) <= _COMPARED:

@@ -14,7 +14,7 @@ from app.mcp.listing import Listing
 from app.mcp.requests import ServerRequest
 from app.mcp.revisions import server_info
 from store.records import COULD_NOT_START
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 # Capabilities of hosts together: servers show some tools only to a client that has these.
 CAPABILITIES: Json = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}}}
@@ -68,7 +68,7 @@ def converse(connection: Connection, limits: Limits, watch: Watch) -> Reading:
     Raises ReadingError, and HungError or StoppedError while the tools are not known.
     """
     greeting: Json = clean(connection.hello_result)
-    capabilities = json_object(greeting.get("capabilities"))
+    capabilities = object_or_empty(greeting.get("capabilities"))
     tools = _tools(connection, limits, watch)
     lists: dict[str, tuple[Json, ...]] = {}
     notes = [tools.note]
@@ -88,7 +88,7 @@ def converse(connection: Connection, limits: Limits, watch: Watch) -> Reading:
     return Reading(
         problem=tools.note,
         tools=checked,
-        server_info=json_object(info),
+        server_info=object_or_empty(info),
         capabilities=capabilities,
         instructions=str(greeting.get("instructions") or "")[:_LONGEST_INSTRUCTIONS],
         prompts=lists["prompts/list"],

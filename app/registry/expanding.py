@@ -26,7 +26,7 @@ from app.tokens.counters import counter as make_counter
 from app.tokens.host_text import host_text
 from store import hidden_tools
 from store.connection import transaction
-from store.typed import Any, Json, json_list, json_object
+from store.typed import Any, Json, list_or_empty, object_or_empty
 
 CONSENT = (
     "Each of them is started. Its own search tools are called with common words, and switches for"
@@ -300,8 +300,8 @@ def arguments_for(
 
     `tools`: names known to be behind, for a switch that takes them; `words` are searched for.
     """
-    schema = json_object(raw.get("inputSchema"))
-    fields = json_object(schema.get("properties"))
+    schema = object_or_empty(raw.get("inputSchema"))
+    fields = object_or_empty(schema.get("properties"))
     required = [str(one) for one in schema.get("required") or ()]
     fixed: Json = {}
     query = group = ""
@@ -358,18 +358,18 @@ def _is_under(server: str, name: str) -> bool:
 
 
 def _most(about: Any) -> int:
-    most = json_object(about).get("maximum")
+    most = object_or_empty(about).get("maximum")
     return int(most) if isinstance(most, int | float) and 0 < most <= MOST else _MANY
 
 
 def _enum(about: Any) -> list[Any]:
-    inner = json_object(about).get("items", about)
-    return json_list(json_object(inner).get("enum"))[:MOST_CALLS]
+    inner = object_or_empty(about).get("items", about)
+    return list_or_empty(object_or_empty(inner).get("enum"))[:MOST_CALLS]
 
 
 def _any_value(about: Any) -> Any:
     values = _enum(about)
-    kind = json_object(about).get("type")
+    kind = object_or_empty(about).get("type")
     return values[0] if values else {"boolean": True, "array": [], "object": {}}.get(str(kind))
 
 

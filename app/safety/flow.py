@@ -19,7 +19,7 @@ import re2
 
 from app.safety.hidden import visible
 from app.safety.rules import encodable
-from store.typed import JsonMapping, json_object
+from store.typed import JsonMapping, object_or_empty
 
 SECRET, PASSAGE = "secret", "passage"  # what is carried
 _LONGEST = 2_000_000  # characters of one result that are remembered; a call is read whole
@@ -174,12 +174,12 @@ class DataFlow:
 
 def can_send(tool: JsonMapping) -> bool:
     """True if a tool can carry data out: by its annotation, else by its name or its arguments."""
-    is_open = json_object(tool.get("annotations")).get("openWorldHint")
+    is_open = object_or_empty(tool.get("annotations")).get("openWorldHint")
     if isinstance(is_open, bool):
         return is_open
     if _SENDS.search(_snake(str(tool.get("name", "")))):
         return True
-    names = json_object(json_object(tool.get("inputSchema")).get("properties"))
+    names = object_or_empty(object_or_empty(tool.get("inputSchema")).get("properties"))
     return any(_RECEIVER.search(_snake(str(name))) for name in names)
 
 

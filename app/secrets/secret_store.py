@@ -14,7 +14,7 @@ from app.core.plain_read import read_plain
 from app.core.safe_write import make_file, write_file
 from store.files import lock as hold
 from store.files import private_folder
-from store.typed import Json, JsonMapping, json_object
+from store.typed import Json, JsonMapping, object_or_empty
 
 KEYCHAIN = "keychain"
 FILE = "file"
@@ -155,7 +155,7 @@ class SecretStore:
         except (OSError, ValueError) as error:
             hint = "Move the file away and scan again; the values are read from the hosts' files."
             raise ToolcribError(f"{self._file} cannot be read.", hint) from error
-        return json_object(kept)
+        return object_or_empty(kept)
 
     def _forget_in_file(self, key: str) -> None:
         if not self._file.exists():

@@ -12,7 +12,7 @@ import httpx2
 from app.core.errors import ToolcribError
 from app.secrets.secret_store import SecretStore
 from app.signin.grant import BASIC, NO_SECRET, POST, Grant, forget, is_safe, kept, key, load, save
-from store.typed import json_object
+from store.typed import object_or_empty
 
 ENDED = "its sign-in has ended."
 _SECONDS = 10.0
@@ -145,7 +145,7 @@ def _json(body: bytes) -> dict[str, object]:
         content = json.loads(body)
     except ValueError:
         return {}
-    return json_object(content)
+    return object_or_empty(content)
 
 
 def _quoted(text: str) -> str:

@@ -10,7 +10,7 @@ from app.core.endpoint import path_of, team_query
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.secrets.secret_store import SecretStore
-from store.typed import json_object
+from store.typed import object_or_empty
 
 TEAM_TOKEN = "team token"  # in the secret store, as _KEY
 _KEY = "http endpoint"  # in the secret store
@@ -73,7 +73,7 @@ class TeamEndpoint(Endpoint):
 
     def address(self, profile: str, behind: Sequence[str] | None = None) -> Address:
         """URL and the member's token; raises ToolcribError."""
-        kept = json_object(SecretStore.open(self.paths).read(TEAM_TOKEN))
+        kept = object_or_empty(SecretStore.open(self.paths).read(TEAM_TOKEN))
         token = str(kept.get("token", ""))
         if not token:
             raise ToolcribError(
@@ -87,7 +87,7 @@ def endpoint_secret(paths: Paths) -> str:
     """Secret from which every token is made, created at the first call; raises ToolcribError."""
     store = SecretStore.open(paths)
     with store.alone(_KEY):
-        secret = str(json_object(store.read(_KEY)).get(_FIELD, ""))
+        secret = str(object_or_empty(store.read(_KEY)).get(_FIELD, ""))
         return secret if len(secret) >= _LEAST else _renewed(store)
 
 

@@ -10,7 +10,7 @@ import httpx2
 
 from app.core.errors import ToolcribError
 from app.mcp.limits import TooLargeError, check_shape
-from store.typed import Json, json_list, json_object
+from store.typed import Json, list_or_empty, object_or_empty
 
 _SECONDS = 20.0
 _LARGEST = 64 << 20  # bytes of an answer
@@ -97,7 +97,7 @@ class TeamClient:
     def issuers(self) -> list[str]:
         """The issuers that the team server trusts; needs no token. Raises ToolcribError."""
         known = self._exchange("GET", _METADATA).get("authorization_servers")
-        return [str(one) for one in json_list(known)]
+        return [str(one) for one in list_or_empty(known)]
 
     def me(self) -> Membership:
         """The token's member. Raises ToolcribError."""
@@ -111,7 +111,7 @@ class TeamClient:
     def sign_ins(self) -> dict[str, str]:
         """State of one's own sign-in by server of the team. Raises ToolcribError."""
         known = self._exchange("GET", "/v1/sign-ins").get("servers")
-        return {str(server): str(state) for server, state in json_object(known).items()}
+        return {str(server): str(state) for server, state in object_or_empty(known).items()}
 
     def changes(self, cursor: int) -> Page:
         """Changes after a cursor, 0 for everything. Raises ToolcribError."""
@@ -145,7 +145,7 @@ class TeamClient:
     def concerned(self, name: str) -> list[tuple[str, str]]:
         """Names and roles of those who get a team profile, for an editor. Raises ToolcribError."""
         rows = self._exchange("GET", f"/v1/profiles/{quote(name, safe='')}").get("members")
-        members = [one for one in json_list(rows) if _is_object(one)]
+        members = [one for one in list_or_empty(rows) if _is_object(one)]
         return [(str(one.get("name")), str(one.get("role"))) for one in members]
 
     def _exchange(self, method: str, path: str, body: Json | None = None) -> Json:
@@ -178,13 +178,13 @@ def _parsed(data: bytes) -> Json:
         value = httpx2.Response(200, content=data).json()
     except (TooLargeError, ValueError, RecursionError):
         return {}
-    return json_object(value)
+    return object_or_empty(value)
 
 
 def _check(status: int, value: Json, url: str) -> None:
     if status == 200:
         return
-    words = str(json_object(value.get("error")).get("message", ""))
+    words = str(object_or_empty(value.get("error")).get("message", ""))
     if status == 401:
         raise EndedTokenError(
             f"The team server {url} does not take the token.",

@@ -42,7 +42,7 @@ from store.team import (
 from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
 from store.team.records import ADMIN, EDITOR, MEMBER, Change, Server, TickRow
-from store.typed import Json, json_list, json_object
+from store.typed import Json, list_or_empty, object_or_empty
 
 _MOST = 1_000  # changes of one answer
 _DEFAULT = 500
@@ -467,7 +467,7 @@ def _objects(given: Json, key: str, most: int = _MOST_SENT) -> list[Json]:
 
 
 def _tool_ids(value: object) -> list[str]:
-    listed = json_list(value)
+    listed = list_or_empty(value)
     named = [one for one in listed if isinstance(one, str) and _TOOL.fullmatch(one)]
     if not 0 < len(named) <= _MOST_NAMED or len(named) != len(listed):
         raise RefusedError(400, "Tools are named server/tool.")
@@ -496,7 +496,7 @@ def _is_text(value: object, most: int) -> bool:
 
 def _headers(value: object) -> dict[str, str]:
     """Headers of a credential. Raises RefusedError."""
-    given = json_object(value)
+    given = object_or_empty(value)
     if not 0 < len(given) <= _MOST_HEADERS or not all(_is_header(*one) for one in given.items()):
         raise RefusedError(400, "A credential is an object of headers.")
     return {str(name): str(text) for name, text in given.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import httpx2
 import jwt
 
-from store.typed import Any, Json, json_list
+from store.typed import Any, Json, list_or_empty
 
 _ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
@@ -131,7 +131,7 @@ class Issuer:
 def _keys(document: Json) -> dict[str, jwt.PyJWK]:
     """Keys that sign, by id; a symmetric one among them would be a published secret."""
     keys: dict[str, jwt.PyJWK] = {}
-    for one in json_list(document.get("keys"))[:_MOST_KEYS]:
+    for one in list_or_empty(document.get("keys"))[:_MOST_KEYS]:
         if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use", "sig") != "sig":
             continue
         try:
@@ -159,7 +159,7 @@ def _words(value: Any) -> list[str]:
     """Words of a claim that is a text or a list."""
     if isinstance(value, str):
         return value.split()
-    return [one for one in json_list(value) if isinstance(one, str)]
+    return [one for one in list_or_empty(value) if isinstance(one, str)]
 
 
 def issuer_named(token: str) -> str:

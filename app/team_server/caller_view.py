@@ -1,6 +1,5 @@
 """Tools that a caller may use in one profile: grants, ticks, policies and review together."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from store.findings import KEPT
 from store.team import policies, profiles, servers, tools
 from store.team.connecting import Connection, as_member
 from store.team.records import Profile, Server, TickRow, Tool
-from store.typed import Json
+from store.typed import Json, compact_json
 
 DEFAULT = ""  # the profile of an address that names none: everything that the caller may use
 TEAM_POLICY = "team"  # the policy that counts in every profile
@@ -110,7 +109,7 @@ def _ticks(profile: Profile | None) -> dict[str, TickRow]:
 
 def text_of(tool: Tool) -> str:
     """A tool's JSON as text, by which checkers of arguments know it."""
-    return json.dumps(tool.raw, ensure_ascii=False, separators=(",", ":"))
+    return compact_json(tool.raw)
 
 
 def visible(tool: Tool, name: str) -> Json:

@@ -3,14 +3,14 @@
 import json
 
 from app.gateway.menu.results import CHARACTERS_A_TOKEN
-from store.typed import Json, json_list
+from store.typed import Json, list_or_empty
 
 
 def cut(result: Json, tokens: int) -> Json:
     """The result with its texts cut to `tokens` (0: whole), and a sentence that says so."""
     room = tokens * CHARACTERS_A_TOKEN
     content = result.get("content")
-    items = json_list(content)
+    items = list_or_empty(content)
     structured = result.get("structuredContent")
     size = sum(len(_text(item)) for item in items)
     plain = json.dumps(structured, ensure_ascii=False) if structured is not None else ""

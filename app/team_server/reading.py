@@ -13,7 +13,7 @@ from app.team_server.url_guard import UrlGuard
 from store.team import reviews, servers, tools
 from store.team.connecting import Connection, as_operator
 from store.team.records import NewServer, Server
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 
 def read_server(
@@ -69,7 +69,7 @@ def _greeted(server: Server, hello: Json) -> NewServer:
         spec=server.spec,
         url=server.url,
         sign_in=server.sign_in,
-        server_info=json_object(info),
+        server_info=object_or_empty(info),
         instructions=str(hello.get("instructions") or ""),
         grants=server.grants,
     )

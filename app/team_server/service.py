@@ -50,7 +50,7 @@ from store.errors import StoreError
 from store.team import use
 from store.team.connecting import Connection, as_member
 from store.team.records import Tool
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _MENU_MS = 60_000  # for which a list of tools is taken to be as it was
 _LONGEST_NAME = 512
@@ -169,9 +169,9 @@ class Service:
     async def _call(self, caller: Caller, view: CallerView, params: Json) -> Json:
         name, given = str(params.get("name", "")), as_object(params.get("arguments"))
         if name == SEARCH:
-            return await self._search(caller, view, json_object(given))
+            return await self._search(caller, view, object_or_empty(given))
         if name == CALL:
-            fields = json_object(given)
+            fields = object_or_empty(given)
             tool_id = str(fields.get("name") or fields.get("tool") or "")
             arguments = as_object(fields.get("arguments"))
             return await self._run(caller, view, tool_id, arguments, fields.get("detail"))
@@ -223,7 +223,7 @@ class Service:
     async def _forward(
         self, caller: Caller, view: CallerView, tool: Tool, arguments: object, tokens: int
     ) -> Json:
-        fields = json_object(arguments)
+        fields = object_or_empty(arguments)
         used = await in_thread(self._calls_today, caller)
         if used >= self._limits.calls_a_day:
             return error_result({"error": f"{self._limits.calls_a_day:,} calls a day are used up"})
@@ -326,7 +326,7 @@ def _listed(view: CallerView, pinned: list[Tool]) -> list[Json]:
 
 
 def _version_problem(params: Json) -> Json | None:
-    version = json_object(params.get("_meta")).get(VERSION_KEY)
+    version = object_or_empty(params.get("_meta")).get(VERSION_KEY)
     if version == MODERN:
         return None
     data = {"supported": [MODERN, *reversed(HANDSHAKE)], "requested": version}

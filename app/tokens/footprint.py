@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from app.catalog.catalog import CatalogTool
 from app.tokens.counters import Counter
-from app.tokens.host_text import compact, host_text
+from app.tokens.host_text import host_text
 from store.records import TokenCount, ToolRecord
+from store.typed import compact_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def count_tool(counter: Counter, tool: ToolRecord) -> TokenCount:
         "annotations": "annotations",
     }
     counts = {
-        field: counter.count(compact(raw[key])) if raw.get(key) is not None else 0
+        field: counter.count(compact_json(raw[key])) if raw.get(key) is not None else 0
         for field, key in fields.items()
     }
     return TokenCount(

@@ -1,18 +1,12 @@
 """Text that a host sends to a model for a tool: the exact text whose tokens are counted."""
 
-import json
 from collections.abc import Callable, Mapping
 
 from app.core.errors import ToolcribError
-from store.typed import Json
+from store.typed import Json, compact_json
 
 # Claude Code cuts longer descriptions (HOSTS.md, limits)
 CLAUDE_CODE_DESCRIPTION = 2048
-
-
-def compact(value: object) -> str:
-    """`value` as JSON without spaces, other scripts as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def host_text(raw: Json, style: str = "generic", *, server: str = "") -> str:
@@ -20,7 +14,7 @@ def host_text(raw: Json, style: str = "generic", *, server: str = "") -> str:
     form = STYLES.get(style)
     if form is None:
         raise ToolcribError(f"There is no host text style named “{style}”.")
-    return compact(form(raw, server))
+    return compact_json(form(raw, server))
 
 
 def _schema(raw: Json) -> object:

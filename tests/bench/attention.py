@@ -28,9 +28,8 @@ from app.ranking.ranked import Ranked
 from app.ranking.router import Router
 from app.ranking.text import query_hash
 from app.tokens.counters import Counter
-from app.tokens.host_text import compact
 from store.records import EventRecord
-from store.typed import Json
+from store.typed import Json, compact_json
 
 NOT_AVAILABLE = "tool_not_available"
 LOGGED = 20  # best candidates kept in an event
@@ -61,7 +60,7 @@ class Turn:
 
     def messages(self, system: str, history: Sequence[Json] = ()) -> list[Json]:
         """The two-phase layout: what is stable first, promoted schemas just before the query."""
-        schemas = "\n".join(compact(schema) for schema in self.schemas)
+        schemas = "\n".join(compact_json(schema) for schema in self.schemas)
         parts = [part for part in (schemas, self.query) if part]
         return [
             {"role": "system", "content": f"{system}\n\n{self.pool}"},
@@ -164,7 +163,7 @@ class Attention:
 
     def _cost(self, tool_id: str) -> int:
         if tool_id not in self._costs:
-            self._costs[tool_id] = self._counter.count(compact(self._schema(tool_id)))
+            self._costs[tool_id] = self._counter.count(compact_json(self._schema(tool_id)))
         return self._costs[tool_id]
 
     def _tell(self, kind: str, **fields: Any) -> None:

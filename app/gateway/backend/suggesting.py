@@ -21,7 +21,7 @@ from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.serving.host import Host
 from app.gateway.serving.through import Through
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 if TYPE_CHECKING:
     from app.gateway.backend.web.session import WebSession
@@ -141,7 +141,7 @@ def _request(hello: Hello) -> Json:
         fields = json.loads(hello.words[1])
     except (IndexError, ValueError):
         return {}
-    return json_object(fields)
+    return object_or_empty(fields)
 
 
 def _json(made: "Suggestion") -> Json:

@@ -12,7 +12,7 @@ from app.gateway.launching import has_credentials
 from app.gateway.live_tools import LiveTools
 from app.gateway.profile_view import ProfileView
 from store.serving import ServerRow, ToolRow
-from store.typed import json_list
+from store.typed import list_or_empty
 
 
 class NamedTool(NamedTuple):
@@ -162,5 +162,5 @@ class Access:
             scopes=frozenset(signed_in),
             called=tuple(session.called),
             milestones=frozenset(session.milestones),
-            principals=frozenset(map(str, json_list(principals))),
+            principals=frozenset(map(str, list_or_empty(principals))),
         )

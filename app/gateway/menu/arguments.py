@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.gateway.menu.effort import judge, local_definition
-from store.typed import Any, Json, json_list, json_object
+from store.typed import Any, Json, list_or_empty, object_or_empty
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -47,8 +47,8 @@ class _Schema:
     """A tool's schema: the bound on the work of a check, and its validator."""
 
     def __init__(self, raw: str) -> None:
-        self._schema = json_object(json.loads(raw).get("inputSchema"))
-        self._required = frozenset(map(str, json_list(self._schema.get("required"))))
+        self._schema = object_or_empty(json.loads(raw).get("inputSchema"))
+        self._required = frozenset(map(str, list_or_empty(self._schema.get("required"))))
         self._plain_types = _plain_types(self._schema)
         self.bounded = judge(self._schema)
 
@@ -196,4 +196,4 @@ def as_object(arguments: object) -> object:
 
 def as_fields(arguments: object) -> Json:
     """The fields of arguments, {} where they are no object."""
-    return json_object(as_object(arguments))
+    return object_or_empty(as_object(arguments))

@@ -5,8 +5,8 @@ checked against the whole schema all the same, and a tool's exact name always ge
 """
 
 from app.gateway import slim
-from app.hooks.signatures import as_json, cut, signature
-from store.typed import Json, json_object
+from app.hooks.signatures import cut, signature
+from store.typed import Json, compact_json, object_or_empty
 
 DESCRIPTION = 700  # characters of a description in full,
 SHORT = 240  # and where room is short
@@ -16,11 +16,11 @@ _NAMED = ("properties", "$defs", "definitions", "patternProperties")
 
 def describe(tool_id: str, raw: Json, level: str, room: int = 0) -> str:
     """Name, description and arguments in at most about `room` characters (0: any number)."""
-    schema = json_object(raw.get("inputSchema"))
+    schema = object_or_empty(raw.get("inputSchema"))
     whole = slim.slimmed(schema, level) if level != slim.NONE else schema
     text = str(raw.get("description") or "").strip()
     for most, arguments in ((DESCRIPTION, whole), (SHORT, whole), (SHORT, bare(whole))):
-        made = f"{tool_id}: {cut(text, most)}\narguments: {as_json(arguments)}"
+        made = f"{tool_id}: {cut(text, most)}\narguments: {compact_json(arguments)}"
         if not room or len(made) <= room:
             return made
     return f"{signature(tool_id, raw)}: {cut(text, SHORT)}"[:room]

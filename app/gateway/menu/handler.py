@@ -24,7 +24,7 @@ from app.mcp import jsonrpc
 from app.mcp.protocol import params_of, text_result
 from app.mcp.session import Upstream
 from store.serving import ToolRow
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 if TYPE_CHECKING:
     from app.catalog.catalog import Catalog
@@ -124,7 +124,7 @@ class MenuHandler:
         return Session(LoadedSet(limits), LoopGuard(rules))
 
     def _session(self, params: Json) -> tuple[str, Session]:
-        key = str(json_object(params.get("_meta")).get(SESSION_KEY, ""))
+        key = str(object_or_empty(params.get("_meta")).get(SESSION_KEY, ""))
         session = self._sessions.get(key)
         if session.generation != self._view.generation:  # a sign-in may have happened
             session.generation = self._view.generation
@@ -415,7 +415,7 @@ class MenuHandler:
 
     def _own(self, message: Json, params: Json, name: str, arguments: object) -> None:
         """Toolcrib's own small tools, which the menu does not list."""
-        fields = json_object(arguments)
+        fields = object_or_empty(arguments)
         if name == own_tools.READ_RESULT:
             self._context.reply(message, own_tools.read_result(self.results, fields))
         elif name == own_tools.MILESTONE and fields.get("name"):

@@ -10,7 +10,7 @@ from app.gateway.menu.loop_guard import guidance
 from app.gateway.menu.session import Session
 from app.mcp.requests import SIGN_IN
 from app.mcp.session import Upstream
-from store.typed import Json, json_list
+from store.typed import Json, list_or_empty
 
 _AUTH_WORDS = ("401", "unauthorized", "not authenticated", "authentication", "invalid api key")
 
@@ -93,7 +93,7 @@ class MenuCall(Call):
         if loop_note:
             content = (changed or result).get("content")
             more = {"type": "text", "text": loop_note}
-            content = [*json_list(content), more]
+            content = [*list_or_empty(content), more]
             changed = {**(changed or result), "content": content}
         return {**answer, "result": changed} if changed is not None else None
 

@@ -1,12 +1,11 @@
 """Results over the budget: cut for the model, kept whole as a readable resource."""
 
-import json
 import threading
 from collections import OrderedDict
 
 from app.gateway.host_request import CHARACTERS_A_TOKEN as CHARACTERS_A_TOKEN
 from app.mcp.protocol import text_result
-from store.typed import Json, json_list
+from store.typed import Json, compact_json, list_or_empty
 
 SCHEME = "toolcrib://result/"
 SHORT_TOKENS = 500
@@ -44,14 +43,13 @@ class Results:
 
 def cut(result: Json, tokens: int, results: Results) -> Json | None:
     """The result with its texts and structured content cut to `tokens`; None when it fits."""
-    content = result.get("content")
-    items = json_list(content)
+    items = list_or_empty(result.get("content"))
     texts = [t for t in map(_text_of, items) if t is not None]
     structured = result.get("structuredContent")
     size = sum(map(len, texts))
     budget = tokens * CHARACTERS_A_TOKEN
     if structured is not None:
-        whole = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+        whole = compact_json(structured)
         size = max(size, len(whole))  # most servers repeat it as text
         if len(whole) > budget and sum(map(len, texts)) < len(whole) // 2:
             texts = [*texts, whole]
@@ -98,8 +96,7 @@ def _with_text(item: Json, text: str) -> Json:
 
 def error_result(body: Json) -> Json:
     """A refusal as the result of a call."""
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return text_result(text, is_error=True)
+    return text_result(compact_json(body), is_error=True)
 
 
 def budget(detail: object, tokens: int) -> int:

@@ -11,7 +11,7 @@ from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
 from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, meta_of, params_of
 from app.mcp.requests import ServerRequest
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _OWN_STATE = "toolcrib:"  # how a requestState of ours begins
 _MOST_PARKED = 64  # calls whose host never came back with an answer; the oldest is given up
@@ -129,7 +129,7 @@ class Inputs:
 
     def gather(self, requests: object, done: Callable[[Json | None, Json | None], None]) -> None:
         """Ask the host everything at once; `done` gets the answers, or the first refusal."""
-        wanted = json_object(requests)
+        wanted = object_or_empty(requests)
         wanted = {key: item for key, item in wanted.items() if isinstance(item, dict)}
         if not wanted:
             done(None, None)

@@ -13,7 +13,7 @@ from app.mcp.listing import read_all
 from app.mcp.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, params_of
 from app.mcp.session import Upstream
 from store.serving import ServerRow
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _SHARED = ("prompts", "resources", "logging", "completions")
 _TEMPLATES = "resources/templates/list"
@@ -224,7 +224,7 @@ class Merged:
 
     def _complete(self, message: Json) -> None:
         params = params_of(message)
-        reference = json_object(params.get("ref"))
+        reference = object_or_empty(params.get("ref"))
         self._index()
         if reference.get("type") == "ref/prompt":
             prompt = self._prompts.get(str(reference.get("name")))

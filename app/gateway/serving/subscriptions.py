@@ -3,7 +3,7 @@
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
 from app.mcp.protocol import SUBSCRIPTION_KEY, meta_of, params_of
-from store.typed import Any, Json, json_list, json_object
+from store.typed import Any, Json, list_or_empty, object_or_empty
 
 _KINDS = {
     "notifications/tools/list_changed": "toolsListChanged",
@@ -22,7 +22,7 @@ class Subscriptions:
 
     def open(self, host_id: object, wanted: object) -> None:
         """Acknowledge a stream; what it wants is what it gets."""
-        kinds = json_object(wanted)
+        kinds = object_or_empty(wanted)
         self._open[type(host_id), host_id] = kinds
         honoured = {k: v for k, v in kinds.items() if v}
         params = {"notifications": honoured, "_meta": {SUBSCRIPTION_KEY: host_id}}
@@ -57,4 +57,4 @@ class Subscriptions:
 
 
 def _uris(kinds: Json) -> list[Any]:
-    return json_list(kinds.get("resourceSubscriptions"))
+    return list_or_empty(kinds.get("resourceSubscriptions"))

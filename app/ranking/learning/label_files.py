@@ -10,7 +10,7 @@ from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.core.safe_write import write_file
 from store.records import LabelRecord
-from store.typed import Json, json_object
+from store.typed import Json, object_or_empty
 
 _LARGEST = 64 << 20  # bytes
 SPLIT = "|"  # between the tools of a CSV cell
@@ -69,7 +69,7 @@ def _object(file: Path, at: int, line: str) -> object:
 
 
 def _row(file: Path, at: int, row: object) -> tuple[str, tuple[str, ...]]:
-    label: Json = json_object(row)
+    label: Json = object_or_empty(row)
     query, tools = label.get("query"), label.get("expected")
     has_query = isinstance(query, str) and query.strip()
     if not (has_query and isinstance(tools, list) and all(_is_tool(tool) for tool in tools)):

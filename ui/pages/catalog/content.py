@@ -11,8 +11,8 @@ from app.catalog.catalog import CatalogTool, trust_server
 from app.catalog.server_findings import findings_of
 from app.core.text import plural
 from app.policy.usage import Usage, read_usage
-from app.tokens.host_text import compact
 from store.records import ServerRecord
+from store.typed import compact_json
 from ui.look.text import APPROX, short
 from ui.look.theme import MARGIN
 from ui.pages.catalog.details import Button, DetailsCard
@@ -301,7 +301,7 @@ class CatalogContent(QWidget):
         on, pinned = all(tool.on for tool in tools), all(tool.pinned for tool in tools)
         turn, pin = partial(self._tick, tools, not on), partial(self._pin, tools)
         tool = tools[0].tool
-        copy = partial(self._services.copy, compact(tool.raw), f"the JSON of {tool.name}")
+        copy = partial(self._services.copy, compact_json(tool.raw), f"the JSON of {tool.name}")
         return (
             ("Turn off", "eye-off-outline", turn) if on else ("Turn on", "eye-outline", turn),
             ("Unpin", "pin", pin) if pinned else ("Pin", "pin-outline", pin),
