@@ -184,7 +184,7 @@ def plan(
         made = _plan(empty, places, catalog, call, history, now or catalog)
         return _linked(made, places, call, catalog)
     except NotWrittenError as error:
-        words = _sentence(error)
+        words = error.text
         reaches = endpoint.reaches if isinstance(endpoint, TeamEndpoint) else ()
         behind = reaches or _own_names(facts, catalog)
         call = replace(call, behind=behind or (_SOME_SERVER,))
@@ -194,7 +194,7 @@ def plan(
             words = f"{words} Replace TOKEN with {token}."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
-        return _linked(replace(empty, refusal=_sentence(error)), places, call, catalog)
+        return _linked(replace(empty, refusal=error.text), places, call, catalog)
 
 
 def _linked(made: Plan, places: Places, call: GatewayCall, catalog: Catalog) -> Plan:
@@ -250,10 +250,6 @@ def _checked(names: Sequence[str], catalog: Catalog, empty: Plan) -> tuple[str, 
         if not server.trusted:
             raise ToolcribError(f"{name} is not trusted yet.", f"First: toolcrib trust {name}")
     return tuple(dict.fromkeys(names))
-
-
-def _sentence(error: ToolcribError) -> str:
-    return error.text
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:

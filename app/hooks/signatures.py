@@ -33,6 +33,12 @@ def cut(text: str, most: int) -> str:
     return kept or text[:most].rsplit(" ", 1)[0] + " ..."
 
 
+def own_words(summary: str, name: str) -> str:
+    """A summary without the tool's name in front, which is printed anyway."""
+    head, colon, rest = summary.partition(": ")
+    return rest if colon and len(head) <= len(name) + 8 else summary
+
+
 def _kind(value: object) -> str:
     """A parameter's type in a word, or its choices."""
     if not isinstance(value, dict):

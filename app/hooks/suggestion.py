@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from app.hooks.signatures import cut, signature
+from app.hooks.signatures import cut, own_words, signature
+from app.ranking.text import no_tool
 
 if TYPE_CHECKING:
     from app.catalog.catalog import CatalogTool
@@ -84,8 +85,8 @@ class Suggestion:
     @property
     def why(self) -> str:
         """Reason that nothing is suggested, as a sentence; "" where something is."""
-        if self.silence == NOTHING_FITS and self.tools:
-            return f"No tool fits. Nearest: {', '.join(self.tools)}."
+        if self.silence == NOTHING_FITS:
+            return no_tool(self.tools)
         return SILENCES.get(self.silence, "")
 
     @property
@@ -145,40 +146,46 @@ def suggest(
     silent = bool(ranked.tools) and near - small_talk < MARGIN
     if silent and off is None:
         return replace(made, silence=SMALL_TALK)
-    fitting = list(takewhile(lambda one: _is_near(one, ranked.floor), ranked.shown))
-    if listed and fitting:  # elsewhere those behind one that is not near enough are no better
-        fitting = [one for one in ranked.shown if _is_near(one, ranked.floor)]
-    if names is not None:
-        fitting = [one for one in fitting if names(one.server, one.name)]
-    chosen = fitting[: MOST_LISTED if listed else MOST]
-    if silent or not ranked.likely:
-        chosen = []
+    chosen = [] if silent or not ranked.likely else _chosen(ranked, names, listed=listed)
     if not chosen and off is None:
         return replace(made, silence=NOTHING_FITS)
     ids = tuple(one.tool_id for one in chosen)
     made = replace(made, off=off.tool_id if off is not None else "")
     if {*ids, *filter(None, [made.off])} == set(before):
         return replace(made, silence=SAME)
-    first = _OFF_HEAD.format(_plain(best_off(ranked))) if off is not None else ""
+    heads = [_OFF_HEAD.format(_plain(best_off(ranked)))] if off is not None else []
     if listed:
-        text = ""
+        lines = []
     elif not chosen:
-        text = first
+        lines = heads
     elif names is not None:
-        text = "\n".join(filter(None, [first, _select_text(chosen, names)]))
+        called = ",".join(names(one.server, one.name) for one in chosen)
+        lines = [*heads, _SELECT_HEAD.format(names=called)]
     else:
-        text = _call_text(chosen, tool, ranked.steps, doubted, first)
+        lines = _call_lines([*heads, _CALL_HEAD.format()], chosen, tool, ranked.steps, doubted)
     return replace(
         made,
-        text=text,
+        text="\n".join(lines),
         tools=ids,
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),
     )
 
 
-def _is_near(one: "RankedTool", floor: float) -> bool:
-    return one.iso is None or one.iso >= floor
+def _chosen(
+    ranked: "Ranked", names: Callable[[str, str], str] | None, *, listed: bool
+) -> "list[RankedTool]":
+    """The tools that are near enough; `names` and `listed` as of `suggest`."""
+
+    def is_near(one: "RankedTool") -> bool:
+        return one.iso is None or one.iso >= ranked.floor
+
+    near = list(takewhile(is_near, ranked.shown))
+    if listed and near:  # elsewhere those behind one that is not near enough are no better
+        near = list(filter(is_near, ranked.shown))
+    if names is not None:
+        near = [one for one in near if names(one.server, one.name)]
+    return near[: MOST_LISTED if listed else MOST]
 
 
 def _best_off(ranked: "Ranked", small_talk: float) -> "RankedTool | None":
@@ -189,17 +196,13 @@ def _best_off(ranked: "Ranked", small_talk: float) -> "RankedTool | None":
     return off if off.iso >= ranked.floor and off.iso - small_talk >= MARGIN else None
 
 
-def _select_text(chosen: "Sequence[RankedTool]", names: Callable[[str, str], str]) -> str:
-    return _SELECT_HEAD.format(names=",".join(names(one.server, one.name) for one in chosen))
-
-
-def _call_text(
+def _call_lines(
+    first: Sequence[str],
     chosen: "Sequence[RankedTool]",
     tool: "Callable[[int], CatalogTool | None]",
     steps: Sequence[str],
     doubted: Callable[[int], bool],
-    first: str,
-) -> str:
+) -> list[str]:
     """A line a tool after `first`; for several steps of the prompt, under each step's words.
 
     Headings take no tool's place: the best tools of each step alone would be right less often.
@@ -207,7 +210,7 @@ def _call_text(
     heads = {one.step: _step_head(steps, one.step) for one in chosen}
     if len(heads) < 2:
         heads = dict.fromkeys(heads, "")
-    lines = [*filter(None, [first]), _CALL_HEAD.format()]
+    lines = list(first)
     taken = sum(map(tokens_at_most, [*lines, *heads.values()])) + len(heads)
     room = (MOST_TOKENS - taken) // len(chosen) - 1
     for step, head in sorted(heads.items()):
@@ -218,7 +221,7 @@ def _call_text(
                 about = "" if doubted(one.id) else row.summary
                 texts.append(_line(one, row, about, room))
         lines += [head, *texts] if head and texts else texts
-    return "\n".join(lines)
+    return lines
 
 
 def _step_head(steps: Sequence[str], step: int) -> str:
@@ -233,15 +236,9 @@ def _line(one: "RankedTool", row: "CatalogTool", summary: str, room: int) -> str
         return (
             f"- {head[:most].rsplit(',', 1)[0]}, ...)" if "(" in head[:most] else f"- {one.tool_id}"
         )
-    about = cut(_plain(_own_words(summary, one.name)), _ABOUT)
+    about = cut(_plain(own_words(summary, one.name)), _ABOUT)
     line = f"- {head}: “{about}”" if about else f"- {head}"
     return line if tokens_at_most(line) <= room else f"- {head}"
-
-
-def _own_words(summary: str, name: str) -> str:
-    """A summary without the tool's name in front, which is printed anyway."""
-    head, colon, rest = summary.partition(": ")
-    return rest if colon and len(head) <= len(name) + 8 else summary
 
 
 def _plain(text: str) -> str:

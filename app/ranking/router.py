@@ -26,7 +26,7 @@ from app.ranking.query.spelling import Speller, corrected, corrections, is_nonse
 from app.ranking.query.steps import steps_of
 from app.ranking.ranked import Ranked, RankedTool, Request
 from app.ranking.sources import Meaning, Sources, StoreSources
-from app.ranking.text import LONGEST_QUERY, content_words, distinct
+from app.ranking.text import LONGEST_QUERY, content_words, distinct, no_tool
 from store.search import Scope
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
@@ -42,9 +42,12 @@ _MOST_SHOWN = 120  # characters of a query as it was read
 POOL = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scored:
-    """A query's candidates with their scores, best first, before any gate."""
+    """A query's candidates with their scores, best first, before any gate.
+
+    Its last two fields are filled at the first judgement; nothing else is ever changed.
+    """
 
     request: Request
     candidates: tuple[Candidate, ...]
@@ -60,10 +63,10 @@ class Scored:
     best_off: Candidate | None = None
     vector: bytes = field(default=b"", repr=False)  # of the whole query, empty without an encoder
     # the floor that the scan set for it, once a setting needed that
-    floors: list[float] = field(default_factory=list, compare=False, repr=False)
+    floor: float | None = field(default=None, compare=False, repr=False)
     # of each candidate, once they were judged, all that no setting changes; a verdict is lacking
-    settled: list[Callable[..., RankedTool]] = field(
-        default_factory=list, compare=False, repr=False
+    settled: Sequence[Callable[[Verdict], RankedTool]] = field(
+        default=(), compare=False, repr=False
     )
 
 
@@ -146,21 +149,20 @@ class Router:
         `learned` False leaves past use out even where the settings use it.
         """
         request = parse_request(request) if isinstance(request, str) else request
-        compared = read_request(request, self._has_word, self._words, self._encoder)
-        reading, query, texts = compared.reading, compared.query, compared.texts
+        compared = read_request(request, self._sources.has_word, self._words, self._encoder)
+        texts = compared.texts
         allowed = self._allowed(state or State())
         scope = self._scope(allowed, only_shown=limit is not None)
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
-        query_words = content_words(read_literals(query))
+        query_words = content_words(read_literals(compared.query))
         use_labels = learned and self._settings.learned
         chosen = self._labelled(request, scope) if use_labels else set()
         if compared.is_nonsense and not chosen:
             unread = tuple(distinct(query_words))
             return Scored(request, (), unread, words_only=False, note=_NONSENSE, share=0.0)
-        counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
-            self._sources.word_scores(text, scope=everything, weights=counted)
+            self._sources.word_scores(text, scope=everything, weights=self.word_weights)
             for text in compared.word_texts
         ]
         near = None if limit is None else chosen.union(*_matching(keyword_scores, on, off))
@@ -171,29 +173,22 @@ class Router:
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
         if compared.has_order:
             fused = in_order(fused, whole, parts, on)
-        elif reading.question:
+        elif compared.reading.question:
             fused = put_lower(fused, set(filter(self._changes, tools)))
         fused = put_first(fused, chosen, on) if chosen else fused
         candidates = self._candidates(fused, whole)
         best_off = None if chosen else _best_off(candidates, on, off, request.server)
         if limit is not None:
             candidates = tuple(c for c in candidates if c.row.shown)[:limit]
-        words_only = not dense.whole
-        notes = [
-            note,
-            _as_translated(reading),
-            *(_READ.format(*pair) for pair in compared.read.items()),
-            _as_read(query),
-        ]
         return Scored(
             request,
             candidates,
             tuple(distinct(query_words)),
-            words_only,
-            " ".join(filter(None, notes)),
-            weights.meaning,
+            words_only=not dense.whole,
+            note=" ".join(filter(None, [note, *_reading_notes(compared)])),
+            share=weights.meaning,
             steps=tuple(compared.steps),
-            reading=reading,
+            reading=compared.reading,
             labelled=frozenset(chosen),
             explained=limit is None,
             best_off=best_off,
@@ -216,9 +211,6 @@ class Router:
         if known is None:
             known = self._changing[id_] = is_change(self._rows[id_].tool.name)
         return known
-
-    def _has_word(self, word: str) -> bool:
-        return self._sources.has_word(word)
 
     def _words(self) -> Speller:
         """The catalogue's words, read at the first query that has an unknown one."""
@@ -272,15 +264,14 @@ class Router:
     def floor_of(self, scored: Scored) -> float:
         """The floor of a query where the settings have none of their own, in whatever language;
         0 where no meaning was compared or no scan set one."""
-        if not scored.floors:
-            by_meaning = self._compare if scored.vector else None
+        if scored.floor is None:
             reading, floor = scored.reading, 0.0
-            if by_meaning is not None:
-                floor = by_meaning.floor(
+            if scored.vector and self._compare is not None:
+                floor = self._compare.floor(
                     _typed(scored), scored.vector, translated=reading.translated
                 )
-            scored.floors.append(floor + reading.margin if floor > 0 else floor)
-        return scored.floors[0]
+            scored.floor = floor + reading.margin if floor > 0 else floor
+        return scored.floor
 
     def _scope(self, allowed: frozenset[int] | None, *, only_shown: bool) -> Scope | None:
         """The filters that go inside the SQL; None when they would exclude nothing.
@@ -362,10 +353,10 @@ class Router:
         made.sort(key=lambda c: (-c.score, c.row.tool.tool_id, c.row.tool.id))
         return tuple(made)
 
-    def _settled(self, scored: Scored) -> Sequence[Callable[..., RankedTool]]:
+    def _settled(self, scored: Scored) -> Sequence[Callable[[Verdict], RankedTool]]:
         if not scored.settled:
             query = {word: stem(word) for word in scored.query_words}
-            scored.settled.extend(
+            scored.settled = [
                 _maker(
                     c,
                     rank,
@@ -374,7 +365,7 @@ class Router:
                     else (),
                 )
                 for rank, c in enumerate(scored.candidates, 1)
-            )
+            ]
         return scored.settled
 
     def _stems_of(self, row: CatalogTool) -> frozenset[str]:
@@ -383,17 +374,6 @@ class Router:
             texts = keyword_row(row.tool, self._sources.requests(row.tool.id))[1:]
             known = self._stems[row.tool.id] = stems(texts)
         return known
-
-
-def _as_translated(reading: Reading) -> str:
-    """Sentence on a reading that is not what was typed; "" where it is."""
-    text = " ".join(reading.text.split())
-    text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-    if reading.pasted:
-        return _PASTE.format(text)
-    if reading.shortened:
-        return _PROMPT.format(text)
-    return _GLOSS.format(text) if reading.translated else ""
 
 
 def _typed(scored: Scored) -> str:
@@ -485,7 +465,9 @@ def _best_off(
     return None if elsewhere else best
 
 
-def _maker(c: Candidate, rank: int, matched: tuple[str, ...] = ()) -> Callable[..., RankedTool]:
+def _maker(
+    c: Candidate, rank: int, matched: tuple[str, ...] = ()
+) -> Callable[[Verdict], RankedTool]:
     """A candidate as a ranked tool that lacks its verdict."""
     tool = c.row.tool
     return partial(
@@ -510,18 +492,26 @@ def _switched_off(c: Candidate) -> RankedTool:
     return _maker(c, 1)(Verdict(TRUSTED if c.row.on else ON, reasons=c.row.reasons))
 
 
-def no_tool(nearest: Sequence[str]) -> str:
-    """That nothing fits, with the names that come nearest."""
-    return f"No tool fits. Nearest: {', '.join(nearest)}." if nearest else "No tool fits."
+def _reading_notes(compared: Compared) -> Iterator[str]:
+    """Sentences on what was read for what was typed."""
+    reading = compared.reading
+    if reading.pasted:
+        yield _PASTE.format(_shown(reading.text))
+    elif reading.shortened:
+        yield _PROMPT.format(_shown(reading.text))
+    elif reading.translated:
+        yield _GLOSS.format(_shown(reading.text))
+    for pair in compared.read.items():
+        yield _READ.format(*pair)
+    plain = read_literals(compared.query)
+    if plain != compared.query[:LONGEST_QUERY]:
+        yield _LITERALS.format(_shown(plain))
 
 
-def _as_read(query: str) -> str:
-    """Sentence on the reading of a query with literals; "" without any."""
-    plain = read_literals(query)
-    if plain == query[:LONGEST_QUERY]:
-        return ""
-    text = " ".join(plain.split())
-    return _LITERALS.format(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+def _shown(text: str) -> str:
+    """A text on one line, cut to what a note quotes."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}…"
 
 
 def _paired(

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\W_]+")
@@ -80,3 +80,8 @@ def clauses(query: str, most: int = MOST_CLAUSES) -> list[str]:
 def query_hash(query: str) -> str:
     """Hash of a query in an event: equal queries have equal ones, 8 hexadecimal digits."""
     return f"{zlib.crc32(query.encode('utf-8', 'replace')):08x}"
+
+
+def no_tool(nearest: Sequence[str]) -> str:
+    """That nothing fits, with the names that come nearest, as sentences."""
+    return f"No tool fits. Nearest: {', '.join(nearest)}." if nearest else "No tool fits."

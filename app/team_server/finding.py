@@ -1,12 +1,10 @@
 """search_tools of the team: candidates of the database, ranked by the code of every window."""
 
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from psycopg_pool import ConnectionPool
 
-from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.gateway.menu.search import (
@@ -46,17 +44,6 @@ def load_encoder() -> "Encoder | None":
         return Encoder.load(model) if model is not None else None
     except ToolcribError:
         return None
-
-
-class _Rows:
-    """Tools of one answer."""
-
-    def __init__(self, rows: Mapping[int, CatalogTool]) -> None:
-        self._rows = rows
-
-    def tool(self, row_id: int) -> CatalogTool | None:
-        """The tool of that row."""
-        return self._rows.get(row_id)
 
 
 class TeamFinder:
@@ -100,8 +87,9 @@ class TeamFinder:
         pinned = {row.id for row in usable.values() if row.tool_id in view.pins}
         tiers = in_tiers(listed, pinned, view.settings.routing) if pinned else listed
         gateway = view.settings.gateway
+        rows_of = {id_: catalog_tool(row, view.servers[row.server]) for id_, row in usable.items()}
         answer = AnswerText(
-            _Rows({row.id: catalog_tool(row, view.servers[row.server]) for row in usable.values()}),
+            rows_of.get,
             tools_of_server(tiers, server),
             ranked.steps,
             limit=limit,

@@ -5,10 +5,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from app.gateway.menu.compact import describe
-from app.hooks.signatures import cut, signature
+from app.hooks.signatures import cut, own_words, signature
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -66,13 +66,6 @@ class SearchAnswer:
             "best_off": ranked.best_off.tool_id if ranked and ranked.best_off else "",
             "words_only": bool(ranked and ranked.words_only),
         }
-
-
-class Rows(Protocol):
-    """Source of the rows behind a ranking."""
-
-    def tool(self, row_id: int) -> "CatalogTool | None":
-        """The tool of that row."""
 
 
 class ToolSearch:
@@ -207,7 +200,7 @@ class ToolSearch:
         room = max(0, room - len(first))
         if first:  # those that do not fit are no help beside it
             tools = [tool for tool in tools if tool.shown]
-        answer = AnswerText(self, tools, ranked.steps, limit=limit, budget=room, level=level)
+        answer = AnswerText(self.tool, tools, ranked.steps, limit=limit, budget=room, level=level)
         loading = not self._loaded.is_set()
         if loading:
             note = f"{LOADING} {note}".strip()
@@ -266,7 +259,7 @@ class AnswerText:
 
     def __init__(
         self,
-        finder: Rows,
+        tool: "Callable[[int], CatalogTool | None]",
         tools: "Sequence[RankedTool]",
         steps: Sequence[str],
         *,
@@ -274,7 +267,7 @@ class AnswerText:
         budget: int,
         level: str,
     ) -> None:
-        self._finder = finder
+        self._row_of = tool
         self._tools = tools
         self._steps = steps
         self._limit = limit
@@ -288,7 +281,7 @@ class AnswerText:
         shown = [tool for tool in self._tools if tool.shown]
         if not shown:
             return "\n".join(filter(None, [self._nothing(), note]))
-        self.best = self._finder.tool(shown[0].id)
+        self.best = self._row_of(shown[0].id)
         room = int(self._left * _BEST_SHARE)
         clear = len(shown) == 1 or shown[0].score - shown[1].score >= _CLEAR
         several = self._of_steps(shown) or shown[:_UNCLEAR]
@@ -315,7 +308,7 @@ class AnswerText:
         room = max(0, room - sum(map(len, heads)))
         for ranked, head in zip(tools, heads, strict=True):
             self.listed.append(ranked.tool_id)
-            row = self._finder.tool(ranked.id)
+            row = self._row_of(ranked.id)
             if row is not None:
                 lines += filter(None, [head])
                 about = cut(_short(row.summary, ranked.name), _SUMMARY)
@@ -340,7 +333,7 @@ class AnswerText:
     def _roster(self, tools: "list[RankedTool]") -> list[str]:
         lines: list[str] = []
         for tool in tools:
-            row = self._finder.tool(tool.id)
+            row = self._row_of(tool.id)
             summary = row.summary if row is not None else ""
             line = f"- {tool.tool_id}: {_short(summary, tool.name)}".rstrip(": ")
             if self._left < len(line):
@@ -360,11 +353,11 @@ class AnswerText:
         return ""
 
     def _nothing(self) -> str:
+        from app.ranking.text import no_tool
+
         nearest = [tool.tool_id for tool in self._tools[:3]]
         self.listed += nearest
-        if not nearest:
-            return "No tool fits."
-        return f"No tool fits. Nearest: {', '.join(nearest)}."
+        return no_tool(nearest)
 
 
 def tools_of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTool]":
@@ -374,9 +367,8 @@ def tools_of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[Ran
 
 
 def _short(summary: str, name: str) -> str:
-    """A summary without the tool's name at its beginning, which the line has already."""
-    head, colon, rest = summary.partition(": ")
-    text = rest if colon and len(head) <= len(name) + 8 else summary
+    """A summary's first words, without the tool's name, which the line has already."""
+    text = own_words(summary, name)
     return text if len(text) <= _SUMMARY else text[:_SUMMARY].rsplit(" ", 1)[0] + " ..."
 
 
