@@ -286,6 +286,41 @@ class ExportRecord:
     undone_at: float = 0.0
     detail: Json = field(default_factory=dict)
 
+    @property
+    def group(self) -> object:
+        """Mark that the files of one write share; its own id where it is alone."""
+        return self.detail.get("group", self.id)
+
+    @property
+    def base_copy(self) -> str:
+        """Path of the copy of the file without Toolcrib, "" where there is none."""
+        return str(self.detail.get("base", ""))
+
+    @property
+    def after_copy(self) -> str:
+        """Path of the copy of what was written, "" where there is none."""
+        return str(self.detail.get("after", ""))
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """Paths of all copies that it keeps."""
+        return self.backup, self.base_copy, self.after_copy
+
+    @property
+    def format(self) -> str:
+        """Format of the file, "" for the one that its name says."""
+        return str(self.detail.get("format", ""))
+
+    @property
+    def over_http(self) -> bool:
+        """True if it wrote a URL as the host's one entry."""
+        return bool(self.detail.get("http"))
+
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """Records of the writes that were over with this one."""
+        return tuple(self.detail.get("ended", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:

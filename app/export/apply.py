@@ -16,14 +16,13 @@ from app.core.settings import Settings
 from app.export import backups
 from app.export.backups import Backup
 from app.export.entries.made_anew import MadeAnew, changes_over, made_anew
-from app.export.history import ChangedPlaces, active_writes
+from app.export.history import ChangedPlaces, active_writes, newest_group
 from app.export.plan import EntryChange, FilePlan, Plan
 from app.export.three_way import Versions, taken_back
 from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
 from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
-from app.hosts.places import is_file
-from app.hosts.reading import hash_bytes, read_bytes
+from app.hosts.reading import bytes_if_there, hash_bytes, read_bytes
 from app.hosts.running import is_running
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Address, Endpoint
@@ -106,13 +105,9 @@ def _forget_killed(killed: Notes, ctx: AppContext, db: apsw.Connection) -> None:
         if now == record.before_hash and now != record.after_hash:
             with transaction(db):
                 exports.mark_undone(db, record.id, ctx.clock())
-    known = [copy for record in exports.all_exports(db) for copy in _copies(record)]
+    known = [copy for record in exports.all_exports(db) for copy in record.copies]
     with suppress(OSError):
         backups.remove_unknown(ctx.paths.backups, known)
-
-
-def _copies(record: ExportRecord) -> tuple[str, ...]:
-    return record.backup, *(str(record.detail.get(name, "")) for name in ("base", "after"))
 
 
 def _keep_secrets(plan: Plan, ctx: AppContext, db: apsw.Connection) -> None:
@@ -208,16 +203,16 @@ def _without(record: ExportRecord, now: bytes | None) -> bytes | None:
     now_hash = hash_bytes(now)
     if now_hash in (record.before_hash, record.after_hash):
         return before
-    after = backups.read(str(record.detail.get("after", ""))) if record.after_hash else None
+    after = backups.read(record.after_copy) if record.after_hash else None
     if record.after_hash and (after is None or hash_bytes(after) != record.after_hash):
         raise ToolcribError(
             f"{record.file} changed since Toolcrib wrote it, and the copy of that write is gone.",
             "Compare it with the backup, or restore the whole file.",
         )
-    change = ChangedPlaces.from_json(record.detail.get("touched", {}))
+    change = ChangedPlaces.of(record)
     return taken_back(
         Path(record.file),
-        str(record.detail.get("format", "")),
+        record.format,
         Versions(before, after, now),
         lists=[place for place, _items in change.items],
     )
@@ -235,7 +230,7 @@ def _take_back(step: _Step, ctx: AppContext, db: apsw.Connection, journal: Write
             replace_file(path, step.data, expected=expected, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
-            for ended in record.detail.get("ended", ()):  # by a restore: in force again
+            for ended in record.ended:  # by a restore: in force again
                 exports.mark_undone(db, ended, 0.0)
             for one in later:
                 exports.make_anew(db, one)
@@ -266,11 +261,9 @@ def _kept(folder: Path, host_id: str, file: Path, data: bytes, *, at: float, lab
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Take the host's newest export back: every file that it wrote."""
-    active = exports.in_force(exports.for_host(db, host_id))
-    if not active:
+    newest = newest_group(exports.for_host(db, host_id))
+    if not newest:
         raise ToolcribError("There is no write to undo.")
-    group = active[0].detail.get("group", active[0].id)
-    newest = [record for record in active if record.detail.get("group", record.id) == group]
     return undo_writes([record.id for record in newest], ctx, db)
 
 
@@ -292,7 +285,7 @@ def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecor
     data = backups.read(str(backup.path))
     if data is None:
         raise ToolcribError(f"The backup {backup.path} is gone.")
-    present = read_bytes(backup.file) if is_file(backup.file) else None
+    present = bytes_if_there(backup.file)
     older = active_writes(exports.for_host(db, backup.host), backup.file)
     file = FilePlan(
         path=backup.file,
@@ -352,7 +345,7 @@ def _restore_all(
         active = active_writes(records, Path(file))
         if not active or active[0].mode == AS_IS:  # back already: what came later is the user's
             continue
-        copy = str(active[0].detail.get("base", ""))
+        copy = active[0].base_copy
         if copy:
             yield restore(Backup(active[0].host, Path(copy), Path(file), active[0].at, 0), ctx, db)
         else:  # there was no file before Toolcrib
@@ -475,8 +468,8 @@ def _prune(ctx: AppContext, db: apsw.Connection, host_id: str) -> None:
     for history in (exports.for_host(db, host_id), exports.hooks_of(db, host_id)):
         for file in {record.file for record in history}:
             active = active_writes(history, Path(file))
-            ended = active[0].detail.get("ended", ()) if active else ()
-            alive = [*active, *(record for record in history if record.id in ended)]
-            needed += [str(record.detail.get("base", "")) for record in alive]
-            needed += [active[0].backup, str(active[0].detail.get("after", ""))] if active else []
+            if active:
+                ended = (record for record in history if record.id in active[0].ended)
+                needed += [record.base_copy for record in (*active, *ended)]
+                needed += [active[0].backup, active[0].after_copy]
     backups.prune(ctx.paths.backups, host_id, ctx.settings.backups_kept, needed)

@@ -50,7 +50,6 @@ class FileChange:
     touched: ChangedPlaces = field(default_factory=ChangedPlaces)
     secrets: tuple[tuple[str, Secrets], ...] = ()
     server_ids: tuple[int, ...] = ()
-    kind_closed: bool = False
 
 
 class _Work:
@@ -71,7 +70,7 @@ def change_file(
 ) -> FileChange:
     """Change of the mode to this file; ToolcribError when the file cannot be understood."""
     if target.role == REVERT:
-        return FileChange(kind_closed=target.kind.write == "closed-only")
+        return FileChange()
     tree = _tree(target, base)
     work = _Work()
     matches: list[Match] = []
@@ -105,7 +104,6 @@ def change_file(
         touched(tree, work.edits, work.items),
         tuple(work.secrets),
         tuple(dict.fromkeys(match.server.id for match in matches)),
-        target.kind.write == "closed-only",
     )
 
 
@@ -145,12 +143,14 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
 def _parted(matches: Sequence[Match], catalog: Catalog) -> tuple[list[Match], list[Match]]:
     """Matches that need the gateway in pruned mode, and those that stay or become as they are."""
     narrowed = narrowed_servers(catalog)
-    parts: tuple[list[Match], list[Match]] = [], []
+    wrapped: list[Match] = []
+    whole: list[Match] = []
     for match in matches:
         # the URL of a wrapped entry is the gateway's alone, so that entry cannot go back
         only_ours = match.entry.pruned and match.entry.launch is None
-        parts[match.server.id not in narrowed and not only_ours].append(match)
-    return parts
+        part = wrapped if match.server.id in narrowed or only_ours else whole
+        part.append(match)
+    return wrapped, whole
 
 
 def _prune(
@@ -215,35 +215,7 @@ def _through(
 ) -> None:
     gone = [match for match in matches if _goes_through(work, match, target.host, call)]
     if target.primary or (gone and target.kind.pick != "first" and not target.served):
-        at = (*_map_place(tree, target), THROUGH_NAME)
-        if THROUGH_NAME in raw_at(tree, at[:-1]) and reading.through_at != at:
-            raise ToolcribError(
-                f"{target.path} has a server called toolcrib that Toolcrib did not write.",
-                "Rename it in the file and try again.",
-            )
-        if not call.behind:
-            reasons = " ".join([*kept_sentences(work.kept), *work.warnings])
-            raise ToolcribError(
-                f"No server would be behind the entry, so nothing is written. {reasons}".strip(),
-                "Read the servers and trust them first (toolcrib scan, toolcrib trust NAME), or add"
-                " servers of other hosts by name.",
-            )
-        passed = {
-            name: spelled
-            for match in gone
-            for name, spelled in passed_on(match, target.host).items()
-        }
-        if call.address is not None:
-            check_file(target.path, target.kind)
-            work.warnings += _file_notes(target, call.address)
-        entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
-        work.edits.append(Set(at, entry))
-        kind = "URL" if call.address is not None else "entry"
-        work.entered = True
-        work.changes.append(
-            f"toolcrib: one {kind} for {plural(len(call.behind), 'server')}:"
-            f" {', '.join(call.behind)}"
-        )
+        _enter(work, target, tree, gone, reading=reading, call=call)
     if gone and target.host.native and target.host.native.form:
         work.warnings.append(
             f"Rules of {target.host.name} that name tools of these servers no longer apply."
@@ -260,6 +232,42 @@ def _through(
             )
         if match.entry.launch is not None:
             _keep_secrets(work, match, match.entry.launch)
+
+
+def _enter(
+    work: _Work,
+    target: Target,
+    tree: Any,
+    gone: Sequence[Match],
+    *,
+    reading: HostReading,
+    call: GatewayCall,
+) -> None:
+    """Write the one entry in the place of those that go behind it."""
+    at = (*_map_place(tree, target), THROUGH_NAME)
+    if THROUGH_NAME in raw_at(tree, at[:-1]) and reading.through_at != at:
+        raise ToolcribError(
+            f"{target.path} has a server called toolcrib that Toolcrib did not write.",
+            "Rename it in the file and try again.",
+        )
+    if not call.behind:
+        reasons = " ".join([*kept_sentences(work.kept), *work.warnings])
+        raise ToolcribError(
+            f"No server would be behind the entry, so nothing is written. {reasons}".strip(),
+            "Read the servers and trust them first (toolcrib scan, toolcrib trust NAME), or add"
+            " servers of other hosts by name.",
+        )
+    passed = {
+        name: spelled for match in gone for name, spelled in passed_on(match, target.host).items()
+    }
+    if call.address is not None:
+        check_file(target.path, target.kind)
+        work.warnings += _file_notes(target, call.address)
+    work.edits.append(Set(at, through_entry(style_of(reading), call, THROUGH_NAME, passed)))
+    work.entered = True
+    kind = "URL" if call.address is not None else "entry"
+    servers = plural(len(call.behind), "server")
+    work.changes.append(f"toolcrib: one {kind} for {servers}: {', '.join(call.behind)}")
 
 
 def _off_behind(target: Target, reading: HostReading) -> Iterator[FoundEntry]:

@@ -12,8 +12,7 @@ from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import MISSING, Delete, Edit, Path, Set, apply_edits, value_at
 from app.hosts.documents.values import read_values
 from app.hosts.importing import read_data
-from app.hosts.places import is_file
-from app.hosts.reading import hash_bytes, read_bytes
+from app.hosts.reading import bytes_if_there, hash_bytes
 from store.exports import in_force
 from store.records import NATIVE, ExportRecord
 from store.typed import Json, JsonMapping
@@ -39,6 +38,11 @@ class ChangedPlaces:
         places = tuple(tuple(place) for place in data.get("places", ()))
         items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
         return cls(places, items)
+
+    @classmethod
+    def of(cls, record: ExportRecord | None) -> "ChangedPlaces":
+        """The changes of a write, none without one."""
+        return cls.from_json(record.detail.get("touched", {})) if record else cls()
 
     def under_new_name(self, at: Path, name: str | int) -> "ChangedPlaces":
         """The same places with the key at `at` renamed."""
@@ -88,7 +92,7 @@ def base_of(
         return base_of([one for one in history if one.id != active[0].id], file, current, kind)
     if not active or current is None:
         return Base(current)
-    copy = str(active[0].detail.get("base", ""))
+    copy = active[0].base_copy
     before = backups.read(copy)
     if copy and before is None:
         raise ToolcribError(
@@ -97,14 +101,14 @@ def base_of(
         )
     if active[0].after_hash == now:
         return Base(before, copy)
-    change = ChangedPlaces.from_json(active[0].detail.get("touched", {}))
+    change = ChangedPlaces.of(active[0])
     was = read_values(before, kind).value if before else {}
     return Base(edit(current, kind, revert_edits(read_values(current, kind).value, was, change)))
 
 
 def is_native(history: Sequence[ExportRecord]) -> bool:
     """True if the host's switches in its files still hide the tools that the newest write hid."""
-    newest = _newest_group([record for record in history if record.scope != "project"])
+    newest = newest_group([record for record in history if record.scope != "project"])
     return bool(newest) and newest[0].mode == NATIVE and all(map(_still_written, newest))
 
 
@@ -113,13 +117,13 @@ def added_since(history: Sequence[ExportRecord]) -> frozenset[str]:
 
     Its switches hide nothing of these.
     """
-    newest = _newest_group([record for record in history if record.scope != "project"])
+    newest = newest_group([record for record in history if record.scope != "project"])
     names: set[str] = set()
     for record in newest:
         path = FilePath(record.file)
-        written = backups.read(str(record.detail.get("after", "")))
+        written = backups.read(record.after_copy)
         with suppress(ToolcribError):
-            now = read_bytes(path) if is_file(path) else None
+            now = bytes_if_there(path)
             if now and written and hash_bytes(now) != record.after_hash:
                 names |= _names(now, path, record.host) - _names(written, path, record.host)
     return frozenset(names)
@@ -131,30 +135,29 @@ def _names(data: bytes, path: FilePath, host_id: str) -> set[str]:
 
 def newest_in_files(history: Sequence[ExportRecord]) -> frozenset[int]:
     """Ids of the newest write's records where every file still has what it wrote; else none."""
-    newest = _newest_group(history)
+    newest = newest_group(history)
     return frozenset(one.id for one in newest) if all(map(_still_written, newest)) else frozenset()
 
 
-def _newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
+def newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
     """The records of the newest write that was not undone: one a file."""
     active = in_force(history)
-    group = active[0].detail.get("group") if active else None
-    return [one for one in active if one is active[0] or one.detail.get("group", "") == group]
+    return [one for one in active if one.group == active[0].group]
 
 
 def _still_written(record: ExportRecord) -> bool:
     """True if the file still has the changes of this write, whatever else it has by now."""
-    kind = str(record.detail.get("format", "json"))
-    written = backups.read(str(record.detail.get("after", "")))
+    kind = record.format
+    written = backups.read(record.after_copy)
     try:
-        now = read_bytes(FilePath(record.file)) if is_file(FilePath(record.file)) else None
+        now = bytes_if_there(FilePath(record.file))
         now_hash = hash_bytes(now)
         if now is None or written is None or now_hash == record.after_hash:
             return now_hash == record.after_hash
         trees = read_values(written, kind).value, read_values(now, kind).value
     except ToolcribError:
         return False
-    change = ChangedPlaces.from_json(record.detail.get("touched", {}))
+    change = ChangedPlaces.of(record)
     if any(_look(trees[0], place) != _look(trees[1], place) for place in change.places):
         return False
     kept = [(_look(trees[1], place), items) for place, items in change.items]

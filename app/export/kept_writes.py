@@ -34,7 +34,7 @@ def kept_writes(db: apsw.Connection) -> tuple[KeptWrite, ...]:
     """The writes in force whose copies are still there, the oldest first."""
     groups: dict[object, list[ExportRecord]] = {}
     for record in reversed(exports.in_force(exports.all_exports(db))):
-        groups.setdefault(record.detail.get("group", record.id), []).append(record)
+        groups.setdefault(record.group, []).append(record)
     kept = (_kept(records) for records in groups.values() if all(map(_has_copy, records)))
     return tuple(one for one in kept if one is not None)
 
@@ -55,7 +55,7 @@ def _kept(records: list[ExportRecord]) -> KeptWrite | None:
         first.profile,
         tuple(map(_file, records)),
         change=change_of(first),
-        over_http=bool(first.detail.get("http")),
+        over_http=first.over_http,
     )
     return KeptWrite(plan, tuple(one.id for one in records), first.at)
 
@@ -64,13 +64,13 @@ def _file(record: ExportRecord) -> FilePlan:
     return FilePlan(
         path=Path(record.file),
         scope=record.scope,
-        format=str(record.detail.get("format", "")),
+        format=record.format,
         before=None,
-        after=backups.read(str(record.detail.get("after", ""))),
+        after=backups.read(record.after_copy),
         before_hash=record.before_hash,
         changes=(),
         touched=ChangedPlaces(),
-        ends=tuple(record.detail.get("ended", ())),
+        ends=record.ended,
     )
 
 
@@ -87,8 +87,8 @@ def change_of(record: ExportRecord) -> EntryChange | None:
 def _launch(record: ExportRecord, change: EntryChange) -> LaunchSpec | None:
     """The launch that an edit wrote, out of the copies of what it wrote."""
     name, scope = change.name or change.entry.name, change.entry.scope
-    for copy in ("after", "base"):  # the second has one that Toolcrib starts
-        data = backups.read(str(record.detail.get(copy, ""))) or b""
+    for copy in (record.after_copy, record.base_copy):  # the second has one that Toolcrib starts
+        data = backups.read(copy) or b""
         with suppress(ToolcribError):
             for entry in read_data(data, Path(record.file), record.host).entries:
                 local = entry.scope.startswith("local:") or scope.startswith("local:")

@@ -311,7 +311,8 @@ def _plan(
         unread=sent.unread,
         widened=not before.narrowed,
     )
-    return _described(result, places, changes, sent.sent.tools)
+    closed_only = any(target.kind.closed_only for target in targets)
+    return _described(result, places, changes, sent.sent.tools, closed_only=closed_only)
 
 
 def _base(history: Sequence[ExportRecord], target: Target) -> Base:
@@ -331,7 +332,7 @@ def _readings(
     future = [one for one in present if one.file not in planned]
     for target in targets:
         after = planned.get(target.path)
-        if after and target.kind.role == "servers":
+        if after and target.kind.role == SERVERS:
             future.append(base_reading(target, after))
     return present, future
 
@@ -372,6 +373,8 @@ def _described(
     places: Places,
     changes: Sequence[FileChange],
     sent: Sequence[CatalogTool],
+    *,
+    closed_only: bool,
 ) -> Plan:
     warnings = list(kept_sentences(one for change in changes for one in change.kept))
     warnings += [warning for change in changes for warning in change.warnings]
@@ -379,7 +382,6 @@ def _described(
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
     ]
     alive = bool(result.files) and is_running(result.host)
-    running = alive and any(change.kind_closed for change in changes)
     if result.files:  # the present content was copied with it, and may be newer by now
         secrets = {name: secret for change in changes for name, secret in change.secrets}
         result = replace(result, secrets_to_store=tuple(secrets.items()))
@@ -388,7 +390,7 @@ def _described(
         matched=sum(len(change.server_ids) for change in changes),
         warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent, alive))),
         also_read_by=tuple(dict.fromkeys(readers)),
-        running=running,
+        running=alive and closed_only,
     )
 
 

@@ -8,8 +8,15 @@ from app.core.errors import ToolcribError
 from app.export.history import active_writes
 from app.hosts.documents.values import format_of
 from app.hosts.facts import HostFacts, HostFile
-from app.hosts.places import Places, is_file
-from app.hosts.reading import HostReading, leads_outside, left_behind, read_bytes, read_one
+from app.hosts.places import Places, first_there
+from app.hosts.reading import (
+    HostReading,
+    bytes_if_there,
+    leads_outside,
+    left_behind,
+    read_bytes,
+    read_one,
+)
 from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 
 SERVERS, RULES, REVERT = "servers", "rules", "revert"
@@ -123,9 +130,9 @@ def _rule_files(places: Places, host: HostFacts, servers: Sequence[Target]) -> I
         folders = [folder for folder in above if folder.name == "User"]
         paths = [folder / "prompts" / TOOLSET_FILE for folder in folders]
     else:
-        paths = [_first_existing(places.candidates(kind))]
+        paths = [first_there(places.candidates(kind))]
     for path in paths:
-        yield Target(host, kind, path, RULES, _bytes(path), True)
+        yield Target(host, kind, path, RULES, bytes_if_there(path), True)
 
 
 def _written(
@@ -139,7 +146,9 @@ def _written(
     )
     for path in paths:
         if active_writes(history, path) and _concerns(places, host, path):
-            yield Target(host, _kind_of(places, host, path, scope), path, REVERT, _bytes(path))
+            yield Target(
+                host, _kind_of(places, host, path, scope), path, REVERT, bytes_if_there(path)
+            )
 
 
 def _concerns(places: Places, host: HostFacts, path: Path) -> bool:
@@ -154,11 +163,3 @@ def _kind_of(places: Places, host: HostFacts, path: Path, scope: str) -> HostFil
         if path in places.candidates(kind):
             return kind
     return HostFile(key="written", scope=scope, format=format_of(path), paths={}, role="settings")
-
-
-def _first_existing(paths: Sequence[Path]) -> Path:
-    return next((path for path in paths if is_file(path)), paths[0])
-
-
-def _bytes(path: Path) -> bytes | None:
-    return read_bytes(path) if is_file(path) else None

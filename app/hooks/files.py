@@ -24,8 +24,8 @@ from app.hooks.suggestion import MOST_LISTED
 from app.hosts.documents.editing import edit
 from app.hosts.documents.values import read_values
 from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
-from app.hosts.places import Places, is_file
-from app.hosts.reading import LARGEST_PROMPT_FILE, hash_bytes, read_bytes
+from app.hosts.places import Places, first_there
+from app.hosts.reading import LARGEST_PROMPT_FILE, bytes_if_there, hash_bytes
 from store import exports, profiles
 from store.records import THROUGH, ExportRecord
 
@@ -75,7 +75,7 @@ def hook_state(places: Places, facts: HostFacts) -> HookState:
     hook = _hook(facts)
     path = _path(places, hook)
     try:
-        data = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
+        data = bytes_if_there(path, LARGEST_PROMPT_FILE)
         if hook.shape == "plugin":
             made = plugin_form(data)
             return HookState(facts, path, bool(made), made)
@@ -110,7 +110,7 @@ def install_plan(
         )
     call = GatewayCall.here(gateway_path, profile, places)
     path = _path(places, hook)
-    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
+    before = bytes_if_there(path, LARGEST_PROMPT_FILE)
     if hook.shape == "plugin":
         if before is not None and not plugin_form(before):
             raise ToolcribError(f"{path} is not Toolcrib's.", "Move it away and try again.")
@@ -132,7 +132,7 @@ def install_plan(
 
 def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
     """Plan of a removal: the file as it was, or as it is now without the hook."""
-    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
+    before = bytes_if_there(path, LARGEST_PROMPT_FILE)
     after = _without(before, path, _hook(facts), history)
     return file_plan(facts, path, before, after, base=after, words="without the hook")
 
@@ -231,7 +231,7 @@ def _path(places: Places, hook: HookFacts) -> Path:
     paths = places.paths(hook.paths)
     if not paths:
         raise ToolcribError("This host has no file for hooks on this system.")
-    return next((path for path in paths if is_file(path)), paths[0])
+    return first_there(paths)
 
 
 def _tree(data: bytes | None, path: Path) -> Any:
@@ -280,7 +280,7 @@ def _without(
         return None
     # a write that took the hook out, which names no profile, ends what came before it
     active = tuple(takewhile(lambda record: record.profile, active_writes(history, path)))
-    base = backups.read(str(active[0].detail.get("base", ""))) if active else None
+    base = backups.read(active[0].base_copy) if active else None
     if active and active[0].after_hash == hash_bytes(data) and _is_whole(active[0], base):
         return base
     if hook.shape == "plugin":
@@ -294,4 +294,4 @@ def _without(
 
 def _is_whole(record: ExportRecord, base: bytes | None) -> bool:
     """True if the copy kept is the file without the hook, or there was no file."""
-    return base is not None or not record.detail.get("base")
+    return base is not None or not record.base_copy

@@ -17,8 +17,8 @@ from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import FilePlan, Plan
 from app.hosts.documents.encoding import decode
 from app.hosts.facts import HostFacts, load_hosts
-from app.hosts.places import Places, is_file
-from app.hosts.reading import LARGEST_PROMPT_FILE, hash_bytes, read_bytes
+from app.hosts.places import Places
+from app.hosts.reading import LARGEST_PROMPT_FILE, bytes_if_there, hash_bytes
 from store import exports
 from store.records import HOOK, THROUGH, ExportRecord
 
@@ -68,7 +68,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
     """State of the lines in the host's file, which is only read."""
     path = _path(places, facts)
     try:
-        data = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else b""
+        data = bytes_if_there(path, LARGEST_PROMPT_FILE) or b""
     except ToolcribError as error:
         return RulesState(facts, path, False, error.text)
     return RulesState(facts, path, _without_block(data) != data)
@@ -115,7 +115,7 @@ def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> 
     path = _path(places, facts)
     if mode != THROUGH:
         raise ToolcribError(_no_menu(facts), f"toolcrib export {facts.id} --mode through")
-    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
+    before = bytes_if_there(path, LARGEST_PROMPT_FILE)
     with errors_of(path):
         decode(before or b"")
     base = _without_block(before) if before is not None else None
@@ -130,14 +130,13 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
 
     `history` are the host's writes about prompts (store.exports.hooks_of).
     """
-    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
+    before = bytes_if_there(path, LARGEST_PROMPT_FILE)
     if before is None or _without_block(before) == before:
         return Plan(facts, HOOK, "")
     active = active_writes(history, path)
     after: bytes | None = _without_block(before)
     if active and active[0].profile and active[0].after_hash == hash_bytes(before):
-        base = str(active[0].detail.get("base", ""))
-        after = backups.read(base) if base else None
+        after = backups.read(active[0].base_copy)
     elif not after and active and not active[-1].before_hash:
         after = None  # the file that we made has no other content
     words = "without words on Toolcrib's menu"

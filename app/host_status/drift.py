@@ -122,12 +122,12 @@ def file_drift(record: ExportRecord) -> Drift:
     if data is None:
         sentence = f"{facts.name} removed its file {path.name}."
         return Drift(record.host, path, record, GONE, (sentence,))
-    kind = str(record.detail.get("format", "json"))
-    written = backups.read(str(record.detail.get("after", "")))
+    kind = record.format or "json"
+    written = backups.read(record.after_copy)
     if written and without_hook(data, facts) == without_hook(written, facts):
         return Drift(record.host, path, record, IN_SYNC)
-    copies = [backups.read(str(record.detail.get(name, ""))) for name in ("base", "after")]
-    readings = [_entries(copy, path, facts) for copy in (*copies, data)]
+    base = backups.read(record.base_copy)
+    readings = [_entries(copy, path, facts) for copy in (base, written, data)]
     differing = tuple(_compare(*readings))
     return Drift(
         host=record.host,
@@ -136,10 +136,10 @@ def file_drift(record: ExportRecord) -> Drift:
         state=OUTSIDE,
         sentences=tuple(_sentences(facts, differing, path)),
         entries=differing,
-        before=masked_text(copies[0], kind),
-        written=masked_text(copies[1], kind),
+        before=masked_text(base, kind),
+        written=masked_text(written, kind),
         now=masked_text(data, kind),
-        besides=_besides(facts, copies[1], data, kind),
+        besides=_besides(facts, written, data, kind),
     )
 
 

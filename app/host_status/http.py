@@ -13,7 +13,7 @@ from store.records import THROUGH, ExportRecord
 def is_over_http(history: Sequence[ExportRecord]) -> bool:
     """True if the newest write that was not undone gave the host a URL."""
     newest = exports.newest_own(history)
-    return newest is not None and newest.mode == THROUGH and bool(newest.detail.get("http"))
+    return newest is not None and newest.mode == THROUGH and newest.over_http
 
 
 def over_http(db: apsw.Connection) -> tuple[HostFacts, ...]:

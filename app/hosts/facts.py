@@ -59,6 +59,11 @@ class HostFile:
         """True if Toolcrib writes such a file at all."""
         return self.write in ("yes", "closed-only")
 
+    @property
+    def closed_only(self) -> bool:
+        """True if the host overwrites what is written while it runs."""
+        return self.write == "closed-only"
+
 
 @dataclass(frozen=True, slots=True)
 class NativeRoute:

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,6 +115,11 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def first_there(paths: Sequence[Path]) -> Path:
+    """The first of these paths that is a file, or simply the first."""
+    return next((path for path in paths if is_file(path)), paths[0])
 
 
 def _alternatives(text: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, view_entry
 from app.hosts.extensions import view_extension
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, NativeRoute, load_hosts
 from app.hosts.launch import LaunchSpec
-from app.hosts.places import Places
+from app.hosts.places import Places, is_file
 from store.records import storable
 from store.typed import JsonMapping
 
@@ -212,6 +212,11 @@ def read_bytes(path: Path, most: int = _LARGEST) -> bytes:
         hint = "Check that the file exists and that you may read it."
         reason = error.strerror or str(error)
         raise ToolcribError(f"The file {path} cannot be read: {reason}.", hint) from error
+
+
+def bytes_if_there(path: Path, most: int = _LARGEST) -> bytes | None:
+    """The bytes of a host file, None where there is no such file. Raises ToolcribError."""
+    return read_bytes(path, most) if is_file(path) else None
 
 
 def hash_bytes(data: bytes | None) -> str:

@@ -53,7 +53,7 @@ def made_anew(
     `older` is the newest write of the file that is still in force, None without one.
     """
     done: list[MadeAnew] = []
-    touched = ChangedPlaces.from_json(older.detail.get("touched", {}) if older else {})
+    touched = ChangedPlaces.of(older)
     for record in reversed(later):
         after, touched = _again(record, data, touched)
         done.append(MadeAnew(_over(record, older, touched), data or b"", after))

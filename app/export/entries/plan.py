@@ -126,7 +126,7 @@ def plan_entry(
         newest.profile if newest else "",
         restart_hint=facts.restart,
         change=change,
-        over_http=bool(newest and newest.detail.get("http")),
+        over_http=newest is not None and newest.over_http,
         **_reached(newest),
     )
     named = _Named(change, row, called)
@@ -149,7 +149,7 @@ def plan_entry(
         files=(file,),
         warnings=tuple(_warnings(place, change, row, empty.parted, alike)),
         also_read_by=also_read_by(place.places, place.reading.file, facts.id),
-        running=alive and place.kind.write == "closed-only",
+        running=alive and place.kind.closed_only,
     )
 
 
@@ -306,8 +306,8 @@ def _behind(place: EntryPlace, named: _Named) -> tuple[str, ...]:
 
 def _touched(place: EntryPlace, change: EntryChange, mine: Sequence[ExportRecord]) -> ChangedPlaces:
     """Places that earlier writes in force changed, the entry's under its new name."""
-    active = active_writes(mine, place.reading.file)
-    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
+    newest = next(iter(active_writes(mine, place.reading.file)), None)
+    touched = ChangedPlaces.of(newest)
     if not _renames(place, change):
         return touched
     return touched.under_new_name(place.entry.at, change.name)
