@@ -50,6 +50,16 @@ def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
     return _server(row, [e for e in all_entries(db) if e.server_id == row[0]]) if row else None
 
 
+def by_id(db: apsw.Connection, server_id: int) -> ServerRecord | None:
+    """The server of that id, None where no file names it."""
+    return next((one for one in all_servers(db) if one.id == server_id), None)
+
+
+def names(db: apsw.Connection) -> dict[int, str]:
+    """Name of every server that a file names, by its id."""
+    return {server.id: server.name for server in all_servers(db)}
+
+
 def launches(db: apsw.Connection) -> dict[int, Launched]:
     """Launch of each server that is not retired, by its id; minus that for one before an update."""
     sql = (

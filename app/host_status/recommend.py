@@ -1,9 +1,8 @@
 """The mode that fits a host best, with the reason and the real saving."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.catalog import Catalog
 from app.core.text import plural
 from app.export.limits import long_names
 from app.export.model_tools import host_rows, model_tools
@@ -26,7 +25,7 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     """The mode for this host under the catalogue's profile."""
     rows = [row for row in host_rows(host, catalog) if row.server.trusted]
     shown = [row for row in rows if row.shown]
-    all_tokens, on_tokens = _tokens(rows), _tokens(shown)
+    all_tokens, on_tokens = (sum(row.cost for row in some) for some in (rows, shown))
     cut = all_tokens - on_tokens
     through = all_tokens - model_tools(host, THROUGH, catalog).tokens
     note = _note(host)
@@ -68,7 +67,3 @@ def _measured(host: HostFacts) -> str:
     if not host.measured:
         return ""
     return f"Measured with 10 of 60 tools on: its requests are smaller by {host.measured}."
-
-
-def _tokens(rows: Sequence[CatalogTool]) -> int:
-    return sum(row.cost for row in rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath, PureWindowsPath
 
 from app.core.home import HOME_VARIABLE
+from app.hosts.documents.edits import value_at
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.records import storable
@@ -182,10 +183,7 @@ def _remote(
 
 
 def _headers(keys: JsonMapping, style: EntryStyle) -> dict[str, str]:
-    value: object = keys
-    for part in style.headers.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    headers = _texts(value)
+    headers = _texts(value_at(keys, style.headers.split(".")))
     for name, variable in _texts(keys.get("env_http_headers")).items():
         headers[name] = f"${{{variable}}}"
     if isinstance(token := keys.get("bearer_token_env_var"), str):

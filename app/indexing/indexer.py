@@ -23,7 +23,7 @@ from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
 from store import findings, requests, tools, vectors
 from store.connection import transaction
-from store.records import Finding, Summary, TokenCount, ToolRecord, Vector
+from store.records import Finding, Summary, ToolRecord, Vector
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
@@ -100,9 +100,15 @@ class Indexer:
         known: Mapping[int, Summary],
         findings_of: Mapping[int, Sequence[Finding]],
     ) -> None:
+        """Make and store what the tools of a batch lack; nothing is made while the store waits."""
         counted = [count_tool(counter(encoding), tool) for tool in batch for encoding in ENCODINGS]
         summaries = [_summary(tool, known.get(tool.id)) for tool in batch]
-        self._save(batch, counted, summaries, findings_of=findings_of)
+        with transaction(self._db):
+            tools.save_token_counts(self._db, counted)
+            tools.save_summaries(self._db, summaries)
+            index_keywords(self._db, batch)
+            for tool in batch:
+                findings.save(self._db, tool.id, findings_of[tool.id], tool.last_seen)
 
     def recheck(self, keep_going: Callable[[], bool]) -> None:
         """Judge every stored text again where another scanner judged it last."""
@@ -242,21 +248,6 @@ class Indexer:
         with transaction(self._db):
             vectors.save(self._db, made)
         self.encoded += len(made)
-
-    def _save(
-        self,
-        stale: Sequence[ToolRecord],
-        counted: Sequence[TokenCount],
-        summaries: Sequence[Summary],
-        *,
-        findings_of: Mapping[int, Sequence[Finding]],
-    ) -> None:
-        with transaction(self._db):
-            tools.save_token_counts(self._db, counted)
-            tools.save_summaries(self._db, summaries)
-            index_keywords(self._db, stale)
-            for tool in stale:
-                findings.save(self._db, tool.id, findings_of[tool.id], tool.last_seen)
 
 
 def _summary(tool: ToolRecord, known: Summary | None) -> Summary:

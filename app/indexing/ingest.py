@@ -31,7 +31,7 @@ Judged = Mapping[str, Sequence[Finding]]  # by the hash of the text
 
 def text_judge(db: apsw.Connection, server_id: int, new: Sequence[NewTool]) -> TextJudge | None:
     """The judge of texts that are to be stored, None for a server that is forgotten."""
-    server = _server(db, server_id)
+    server = servers.by_id(db, server_id)
     return TextJudge(server, new, tools.tools(db)) if server is not None else None
 
 
@@ -42,7 +42,7 @@ def save_reading(
 
     `judged` is what `text_judge` made of its tools: no text is in the store without its findings.
     """
-    before = _server(db, server_id)
+    before = servers.by_id(db, server_id)
     if before is None:  # forgotten while it was read
         return ToolDelta()
     servers.set_status(db, server_id, reading.status, reading.problem, reading.stderr)
@@ -95,7 +95,7 @@ def ingest(
         return ListChanges()
     judge.run()
     with transaction(db):
-        server = _server(db, server_id)
+        server = servers.by_id(db, server_id)
         if server is None:
             return ListChanges()
         merged = _merged(tools.tools(db, server_id), live)
@@ -176,7 +176,3 @@ def _changes(stored: Sequence[ToolRecord], delta: ToolDelta) -> ListChanges:
         changed=[rows[id_].name for id_ in delta.changed],
         unusable=[rows[i].name for i in (*delta.added, *delta.changed) if rows[i].problem],
     )
-
-
-def _server(db: apsw.Connection, server_id: int) -> ServerRecord | None:
-    return next((one for one in servers.all_servers(db) if one.id == server_id), None)

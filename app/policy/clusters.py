@@ -7,7 +7,7 @@ profiles of their own, by server. A tool may be in several.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from app.catalog.catalog import CatalogTool
@@ -152,14 +152,11 @@ class _Cluster:
     """Tools used together, by id, with their calls."""
 
     tools: dict[str, CatalogTool] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
 
     def merged(self, other: "_Cluster") -> "_Cluster":
         """Both as one."""
-        calls = dict(self.calls)
-        for name, number in other.calls.items():
-            calls[name] = calls.get(name, 0) + number
-        return _Cluster(self.tools | other.tools, calls)
+        return _Cluster(self.tools | other.tools, self.calls + other.calls)
 
 
 def _clusters(
@@ -173,7 +170,7 @@ def _clusters(
         if cluster.tools:
             key = frozenset(cluster.tools)
             groups[key] = groups[key].merged(cluster) if key in groups else cluster
-    ordered = sorted(groups.values(), key=lambda c: (-sum(c.calls.values()), sorted(c.tools)))
+    ordered = sorted(groups.values(), key=lambda c: (-c.calls.total(), sorted(c.tools)))
     return _merged(ordered[:MOST_CLUSTERS], room)
 
 
@@ -187,7 +184,7 @@ def _most_called(
         for name in sorted(calls, key=lambda n: (-calls[n] / weight(by_id[n].cost), n)):
             if room.takes([*cluster.tools.values(), by_id[name]]):
                 cluster.tools[name], cluster.calls[name] = by_id[name], calls[name]
-        best = max(best, cluster, key=lambda c: sum(c.calls.values()))
+        best = max(best, cluster, key=lambda c: c.calls.total())
     return best
 
 
@@ -263,18 +260,17 @@ def _profile(
     shown: Sequence[CatalogTool],
     used: Mapping[Owner, Mapping[str, int]],
 ) -> NewProfile:
-    calls: dict[str, int] = {}
+    calls: Counter[str] = Counter()
     for by_tool in used.values():
-        for name, number in by_tool.items():
-            calls[name] = calls.get(name, 0) + number
-    weights: dict[str, tuple[int, int]] = {}
+        calls.update(by_tool)
+    sizes = Counter(tool.server.name for tool in tools)
+    weights: Counter[str] = Counter()
     for tool in tools:
-        number, count = weights.get(tool.server.name, (0, 0))
-        weights[tool.server.name] = (number + calls.get(tool.tool.tool_id, 0), count + 1)
-    servers = sorted(weights, key=lambda name: (-weights[name][0], -weights[name][1], name))
+        weights[tool.server.name] += calls[tool.tool.tool_id]
+    servers = sorted(sizes, key=lambda name: (-weights[name], -sizes[name], name))
     inside = {tool.tool.id for tool in tools}
     lost = [tool for tool in shown if tool.tool.id not in inside]
-    without = dict.fromkeys(t.server.name for t in lost if t.server.name not in weights)
+    without = dict.fromkeys(t.server.name for t in lost if t.server.name not in sizes)
     return NewProfile(
         namer.name(servers),
         tuple(tools),
@@ -297,15 +293,8 @@ def _assigned(
         best = max(range(len(profiles)), key=lambda n: (kept[n], -profiles[n].tokens, -n))
         served[best].append(Served(owner, sum(calls.values()), kept[best]))
     return [
-        NewProfile(
-            p.name,
-            p.tools,
-            p.lost_tools,
-            lost_tokens=p.lost_tokens,
-            lost_servers=p.lost_servers,
-            served=tuple(owners),
-        )
-        for p, owners in zip(profiles, served, strict=True)
+        replace(profile, served=tuple(owners))
+        for profile, owners in zip(profiles, served, strict=True)
     ]
 
 

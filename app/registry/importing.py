@@ -91,7 +91,7 @@ def edit_server(
             raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
         typed = _typed_name(db, entry, name)
         servers.rename_entry(db, entry, entry.name, typed)
-        called = next(one.name for one in servers.all_servers(db) if one.id == server.id)
+        called = servers.names(db)[server.id]
     follow(SecretStore.open(ctx.paths), server.name, called)
     same = FoundEntry(typed, entry.scope, launch)
     _take(ctx, db, own_reading(Path(entry.file), same), "", adds=True)
@@ -127,7 +127,7 @@ def _take(
     manual = replace(_checked(reading).host, id=MANUAL)
     _refuse_ourselves(ctx, [entry.launch for entry in reading.entries])
     registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
-    by_id = {server.id: server.name for server in servers.all_servers(db)}
+    by_id = servers.names(db)
     names = tuple(by_id[server_id] for server_id in registered.server_ids)
     kept = _keep_secrets(ctx, registered)
     if profile:

@@ -127,7 +127,7 @@ class Change:
 
 def newer(db: apsw.Connection) -> dict[str, str]:
     """Installed servers with a later version in their list: name and that version."""
-    names = {server.id: server.name for server in servers.all_servers(db)}
+    names = servers.names(db)
     known = market.installs(db)
     rows = ((names[key], _listed(db, one)) for key, one in known.items() if key in names)
     return {name: row.version for name, row in rows if row is not None}

@@ -100,11 +100,6 @@ def _views(text: str) -> tuple[View, ...]:
     return tuple(readings)
 
 
-def plain_text(text: str) -> str:
-    """One script, no invisible characters, single spaces, straight quotes, no entities."""
-    return _single_spaced(_shown(text))
-
-
 def _single_spaced(text: str) -> str:
     """Blanks of a line made one; line ends stay."""
     lines = (" ".join(line.split()) for line in text.split("\n"))

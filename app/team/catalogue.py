@@ -200,7 +200,7 @@ class TeamCatalogue:
 
 def server_names(db: apsw.Connection, team: TeamRecord) -> dict[str, str]:
     """Names here of the team's servers by their names in the team."""
-    here = {server.id: server.name for server in servers.all_servers(db)}
+    here = servers.names(db)
     rows = teams.rows(db, team.id, teams.SERVER)
     return {str(row.body["name"]): here[row.local_id] for row in rows if row.local_id in here}
 
@@ -265,7 +265,7 @@ def _policy(body: Json) -> Policy:
 
 def remove_server(db: apsw.Connection, secrets: SecretStore, server_id: int, place: str) -> None:
     """Take a team's server out of the catalogue with its tools and its credential."""
-    known = next((one for one in servers.all_servers(db) if one.id == server_id), None)
+    known = servers.by_id(db, server_id)
     if known is None:
         return
     others = [entry for entry in known.entries if entry.file != place]

@@ -6,9 +6,10 @@ import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.team.catalogue import server_names
 from app.team.client import TeamClient
 from app.team.membership import current, token_of
-from store import queries, servers, teams
+from store import queries, teams
 from store.connection import transaction
 from store.teams import TeamRecord
 from store.typed import Json
@@ -88,9 +89,7 @@ def _counts(ctx: AppContext, db: apsw.Connection, team: TeamRecord, after: int) 
 
 def _team_names(db: apsw.Connection, team: TeamRecord) -> dict[str, str]:
     """Names in the team by the names here."""
-    here = {server.id: server.name for server in servers.all_servers(db)}
-    rows = teams.rows(db, team.id, teams.SERVER)
-    return {here[row.local_id]: str(row.body["name"]) for row in rows if row.local_id in here}
+    return {here: name for name, here in server_names(db, team).items()}
 
 
 def _named(tool_id: str, names: dict[str, str]) -> str:

@@ -80,6 +80,14 @@ def member_of(connection: Connection, organisation: str, name: str) -> Member:
     return present(row, f"member {name}", hint)
 
 
+def editor_of(connection: Connection, organisation: str, name: str) -> Member:
+    """The member of this name, who may edit. Raises ToolcribError."""
+    member = member_of(connection, organisation, name)
+    if member.role == MEMBER:
+        raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
+    return member
+
+
 def granted(groups: Sequence[str] | None) -> tuple[str, ...]:
     """Grants of these groups; of every member without any."""
     return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
@@ -158,9 +166,7 @@ def run_import(args: argparse.Namespace) -> int:
         raise ToolcribError(f"There is no catalogue in {args.home}.", "Read servers: toolcrib scan")
     encoder = load_encoder()
     with closing(open_store(file, read_only=True)) as local, as_operator(database()) as db:
-        member = member_of(db, args.organisation, args.member)
-        if member.role == MEMBER:
-            raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
+        member = editor_of(db, args.organisation, args.member)
         done = import_store(local, db, member, encoder=encoder)
     say(
         f"Imported {plural(done.servers, 'server')} with {plural(done.tools, 'tool')} and"

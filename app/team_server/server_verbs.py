@@ -10,8 +10,8 @@ from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.secrets.secret_store import Secrets
 from app.team_server.administration import (
+    editor_of,
     granted,
-    member_of,
     operated,
     organisation_of,
     present,
@@ -195,9 +195,7 @@ def run_review_show(args: argparse.Namespace) -> int:
 def run_review_decide(args: argparse.Namespace) -> int:
     """`toolcrib-team review approve` and `keep`: for this text alone."""
     with operated(args) as (db, organisation):
-        member = member_of(db, args.organisation, args.member)
-        if member.role == MEMBER:
-            raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
+        member = editor_of(db, args.organisation, args.member)
         tool = _tool(db, organisation, args.tool)
         if not tool.hash.startswith(args.text):
             raise ToolcribError(

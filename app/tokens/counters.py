@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 from binascii import a2b_base64
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -62,10 +61,6 @@ class Counter:
     def count(self, text: str) -> int:
         """Tokens of `text`; special tokens are counted as ordinary text."""
         return len(self._tokenizer.encode_ordinary(text))
-
-    def count_all(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
-        return [self.count(text) for text in texts]
 
     def cut(self, text: str, limit: int) -> str:
         """The longest beginning of `text` that has at most `limit` tokens."""

@@ -86,11 +86,7 @@ def _server(name: str, rows: list[CatalogTool]) -> ServerFootprint:
     return ServerFootprint(
         name,
         tools=len(rows),
-        tokens=_tokens(rows),
+        tokens=sum(row.cost for row in rows),
         shown_tools=len(shown),
-        shown_tokens=_tokens(shown),
+        shown_tokens=sum(row.cost for row in shown),
     )
-
-
-def _tokens(rows: list[CatalogTool]) -> int:
-    return sum(row.cost for row in rows)

@@ -189,30 +189,26 @@ class MenuHandler:
             level=self.gateway.slim,
             note=" ".join(f"({problem})" for problem in self._access.problems),
         )
-        earlier = session.redundant(query, answer.listed)
-        text = answer.text
-        if earlier and earlier != query:
-            text += f"\n(Much the same as for “{earlier[:80]}”.)"
-        elif earlier:
-            text += "\n(You have searched for this already.)"
+        text = answer.text + _repetition(query, session.redundant(query, answer.listed))
         best = answer.best
         evicted: list[str] = []
         if best is not None:
             text += self._notes(session, best.server.name, best.server.instructions)
             evicted = self._load(session, best.tool.tool_id, best.tool.id)
         self._context.reply(message, text_result(text))
+        tokens = len(text) // results.CHARACTERS_A_TOKEN
         self._journal.add(
             "search",
             query=query[:_LONGEST_QUERY],
             ms=answer.ms,
-            tokens=len(text) // results.CHARACTERS_A_TOKEN,
+            tokens=tokens,
             detail={
                 "turn": session.turn,
                 "conversation": key,
                 "query_hash": query_hash(query),
                 **answer.decision(),
                 "active": list(session.loaded.ids),
-                "phase1": len(text) // results.CHARACTERS_A_TOKEN,
+                "phase1": tokens,
                 "phase2": session.loaded.tokens,
             },
         )
@@ -426,3 +422,12 @@ class MenuHandler:
             names = f"{own_tools.READ_RESULT} and {own_tools.MILESTONE} (name)"
             text = f"Toolcrib's own tools are {names}."
             self._context.reply(message, text_result(text, is_error=True))
+
+
+def _repetition(query: str, earlier: str) -> str:
+    """Note on an earlier search that gave the same tools, "" without one."""
+    if not earlier:
+        return ""
+    if earlier == query:
+        return "\n(You have searched for this already.)"
+    return f"\n(Much the same as for “{earlier[:80]}”.)"

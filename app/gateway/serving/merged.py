@@ -8,7 +8,6 @@ from app.gateway.menu.results import SCHEME, Results
 from app.gateway.server_lists import ListRequest
 from app.gateway.serving.mode import ServingMode
 from app.gateway.serving.names import visible_names
-from app.mcp import jsonrpc
 from app.mcp.listing import read_all
 from app.mcp.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, params_of
 from app.mcp.session import Upstream
@@ -167,7 +166,7 @@ class Merged:
         self._index()
         owner = self._prompts.get(str(params.get("name")))
         if owner is None:
-            self._refuse(message, INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
+            self._mode.refuse(message, INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
             return
         server, name = owner
         self._forward(server, {**message, "params": {**params, "name": name}})
@@ -180,7 +179,7 @@ class Merged:
             return
         owner = self._owner(uri)
         if owner is None:
-            self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+            self._not_found(message, uri)
             return
         server, own_uri = owner
         upstream = self._upstream(server)
@@ -197,10 +196,14 @@ class Merged:
         if owner is not None:
             self._mode.watch_at(self._upstream(owner[0]), owner[1])
 
+    def _not_found(self, message: Json, uri: str) -> None:
+        text = f"Resource not found: {uri}"
+        self._mode.refuse(message, RESOURCE_NOT_FOUND, text, {"uri": uri})
+
     def _kept(self, message: Json, uri: str) -> None:
         piece = self._results().read(uri.removeprefix(SCHEME))
         if message["method"] != "resources/read" or piece is None:
-            self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+            self._not_found(message, uri)
             return
         content = {"uri": uri, "mimeType": "text/plain", "text": piece[0]}
         self._mode.reply(message, {"contents": [content]})
@@ -243,13 +246,10 @@ class Merged:
             if servers or owner:
                 self._forward(servers[0] if servers else owner[0] if owner else "", message)
                 return
-        self._refuse(message, INVALID_PARAMS, "Unknown reference")
+        self._mode.refuse(message, INVALID_PARAMS, "Unknown reference")
 
     def _forward(self, server: str, message: Json) -> None:
         self._context.forwarder.forward(self._upstream(server), b"", message)
-
-    def _refuse(self, message: Json, code: int, text: str, data: object = None) -> None:
-        self._context.host.respond(message["id"], jsonrpc.error(message["id"], code, text, data))
 
     # ---- what servers say
 

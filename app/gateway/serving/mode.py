@@ -341,10 +341,11 @@ class ServingMode:
 
     def refuse_method(self, message: Json) -> None:
         """-32601."""
-        text = f"Method not found: {message['method']}"
-        self.context.host.respond(
-            message["id"], jsonrpc.error(message["id"], METHOD_NOT_FOUND, text)
-        )
+        self.refuse(message, METHOD_NOT_FOUND, f"Method not found: {message['method']}")
+
+    def refuse(self, message: Json, code: int, text: str, data: object = None) -> None:
+        """Answer a request of the host with an error."""
+        self.context.host.respond(message["id"], jsonrpc.error(message["id"], code, text, data))
 
     def reply(self, message: Json, result: Json) -> None:
         """Answer a request of the host from here."""

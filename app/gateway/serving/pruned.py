@@ -168,8 +168,7 @@ class Pruned(ServingMode):
 
     def _refuse_held(self, message: Json) -> None:
         text = "Its description is held back until it is looked at in Toolcrib's Review."
-        error = jsonrpc.error(message["id"], INVALID_PARAMS, text)
-        self.context.host.respond(message["id"], error)
+        self.refuse(message, INVALID_PARAMS, text)
 
     # ---- tools/list
 

@@ -175,10 +175,7 @@ class Through(ServingMode):
             request = {"name": "/".join(pair), "arguments": params.get("arguments")}
             self.menu.call(message, params, request, always=True)
         else:
-            text = f"Unknown tool: {name}"
-            self.context.host.respond(
-                message["id"], jsonrpc.error(message["id"], INVALID_PARAMS, text)
-            )
+            self.refuse(message, INVALID_PARAMS, f"Unknown tool: {name}")
 
     def _suggest(self, message: Json, given: object) -> None:
         """Answer a hook that asks here instead of starting a program."""

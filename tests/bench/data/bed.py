@@ -65,8 +65,8 @@ class EmbeddedCatalogue:
         summaries = [summarise(t.name, str(t.raw.get("description") or "")) for t in tools]
         # the pool names tools by id, so that the model can ask for one
         lines = [f"{i}: {s}" for i, s in zip(self.ids, summaries, strict=True)]
-        self.schema_tokens = np.array(counter.count_all(self._texts))
-        self.summary_tokens = np.array(counter.count_all(lines))
+        self.schema_tokens = np.array([counter.count(text) for text in self._texts])
+        self.summary_tokens = np.array([counter.count(line) for line in lines])
         self._summaries = encoder.encode(summaries)
         self._query_vectors = encoder.encode([q.query for q in queries], query=True)
         self._writes = np.array([changes_something(tool) for tool in tools])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import ToolcribError
-from app.safety.normalise import plain_text
+from app.safety.normalise import views
 from app.safety.sentences import sentences
 from app.safety.texts import tool_passages
 from store.records import ToolRecord
@@ -152,7 +152,7 @@ def tool_sentences(tools: Iterable[ToolRecord]) -> list[str]:
         sentence
         for tool in tools
         for passage in tool_passages(tool)
-        for sentence in sentences(plain_text(passage.text))
+        for sentence in sentences(views(passage.text)[0].text)
         if " " in sentence or not sentence.isascii()
     )
     return list(dict.fromkeys(all_sentences))
