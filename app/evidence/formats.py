@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -50,6 +51,11 @@ class RecordFormat:
     pattern: str  # of files below the folder
     marks: tuple[bytes, ...]
     parse: Parse
+
+    def place(self, home: Path, environ: Mapping[str, str]) -> Path:
+        """The folder on this machine."""
+        moved = environ.get(self.variable, "") if self.variable else ""
+        return Path(moved) if moved else home / self.folder
 
 
 def _claude_code(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:

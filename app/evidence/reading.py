@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -57,9 +58,7 @@ def record_files(home: Path, environ: Mapping[str, str]) -> list[tuple[RecordFor
     """The records of every host on this machine, the newest first."""
     files: list[tuple[RecordFormat, Path]] = []
     for form in FORMATS:
-        moved = environ.get(form.variable, "") if form.variable else ""
-        folder = Path(moved) if moved else home / form.folder
-        files += [(form, path) for path in _files(folder, form.pattern)]
+        files += [(form, path) for path in _files(form.place(home, environ), form.pattern)]
     return sorted(files, key=lambda pair: -_changed(pair[1]))[:MOST_FILES]
 
 
@@ -73,8 +72,7 @@ def _files(folder: Path, pattern: str) -> Iterator[Path]:
 def _closed(home: Path, environ: Mapping[str, str]) -> Iterator[str]:
     """Sentences on folders of records that may not be entered; a search passes them over."""
     for form in FORMATS:
-        moved = environ.get(form.variable, "") if form.variable else ""
-        folder = Path(moved) if moved else home / form.folder
+        folder = form.place(home, environ)
         parts = form.pattern.split("/")[:-1]
         for depth in range(len(parts) + 1):
             inside = "/".join(parts[:depth])
@@ -263,9 +261,8 @@ def _read_opencode(
     since = record.position  # milliseconds; parts change until they are complete
     newest = since
     try:
-        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        source.set_busy_timeout(1_000)
-        try:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            source.set_busy_timeout(1_000)
             rows = source.execute(
                 "SELECT id, time_updated, data FROM part WHERE time_updated > ?"
                 ' AND (data LIKE \'{"type":"tool"%\' OR data LIKE \'%"step-finish"%\')'
@@ -276,8 +273,6 @@ def _read_opencode(
                 newest = max(newest, int(at))
                 for one in opencode_part(str(part_id), float(at) / 1000, str(text)):
                     taken.take(one)
-        finally:
-            source.close()
     except (apsw.Error, ValueError) as error:
         return _Outcome(problem=f"{path}: {error}.", fresh=False)
     taken.store(db, replace(record, position=newest, last_request=taken.last_request), anew=False)

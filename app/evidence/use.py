@@ -1,6 +1,7 @@
 """Use of the catalogue's tools, by the hosts' records."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 import apsw
@@ -55,22 +56,26 @@ def _plain(server: str, tool: str) -> str:
 def host_use(db: apsw.Connection, since: float) -> HostUse:
     """The use of each tool since a moment."""
     rows = host_records.calls_since(db, since)
-    use = HostUse(host_records.first_call(db, since))
+    names = ToolNames(db) if rows else None
+    calls: Counter[str] = Counter()
+    latest: dict[str, float] = {}
     unknown = 0
-    if rows:
-        names = ToolNames(db)
-        for host, server, tool, calls, last in rows:
-            tool_id = names.find(host, server, tool)
-            if tool_id is None:
-                unknown += calls
-                continue
-            use.calls[tool_id] = use.calls.get(tool_id, 0) + calls
-            use.last[tool_id] = max(use.last.get(tool_id, 0.0), last)
-    today = int(since // DAY)
-    for host, requests, first in host_records.requests_since(db, today):
-        use.requests[host] = requests
-        use.request_days[host] = first
-    return HostUse(use.first, use.calls, use.last, use.requests, use.request_days, unknown)
+    for host, server, tool, count, last in rows:
+        tool_id = names.find(host, server, tool) if names is not None else None
+        if tool_id is None:
+            unknown += count
+        else:
+            calls[tool_id] += count
+            latest[tool_id] = max(latest.get(tool_id, 0.0), last)
+    recent = host_records.requests_since(db, int(since // DAY))
+    return HostUse(
+        host_records.first_call(db, since),
+        calls,
+        latest,
+        requests={host: number for host, number, _days in recent},
+        request_days={host: days for host, _number, days in recent},
+        unknown=unknown,
+    )
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """Writes a plan, takes it back, restores copies: all or nothing, one writer at a time."""
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from app.export.three_way import Versions, taken_back
 from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
 from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
-from app.hosts.reading import bytes_if_there, hash_bytes, read_bytes
+from app.hosts.reading import bytes_if_any, bytes_if_there, hash_bytes
 from app.hosts.running import is_running
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Address, Endpoint
@@ -141,7 +140,7 @@ def undo_writes(
         steps: list[_Step] = []
         for record in records:
             file = record.file
-            now = seen[file] if file in seen else _present(Path(file))
+            now = seen[file] if file in seen else bytes_if_any(Path(file))
             steps.append(_step(record, now, db, ids))
             seen[file] = steps[-1].data
         for step in steps:
@@ -191,10 +190,6 @@ def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRec
     if record.before_hash and (data is None or hash_bytes(data) != record.before_hash):
         raise ToolcribError("The backup of this write is gone.", f"Look into {ctx.paths.backups}.")
     return record
-
-
-def _present(path: Path) -> bytes | None:
-    return read_bytes(path) if os.path.lexists(path) else None
 
 
 def _without(record: ExportRecord, now: bytes | None) -> bytes | None:
@@ -459,7 +454,7 @@ def _put_back(
     """Take the files of a half-written plan back; one that changed meanwhile stays."""
     for record in reversed(done):
         with suppress(ToolcribError, StoreError, apsw.Error):
-            now = _present(Path(record.file))
+            now = bytes_if_any(Path(record.file))
             _take_back(_Step(record, now, _without(record, now)), ctx, db, journal)
 
 

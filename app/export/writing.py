@@ -17,7 +17,7 @@ from app.core.safe_write import (
 )
 from app.export.exchanging import Version, discard, is_settled, put_newest_back
 from app.export.write_journal import WriteJournal, lock_id, settle_file, write_error
-from app.hosts.reading import hash_bytes, read_bytes
+from app.hosts.reading import bytes_if_any, hash_bytes
 from store.files import give_to_owner_above
 
 _LOCK_WAIT = 3.0  # seconds to wait for the host's own writer
@@ -75,7 +75,7 @@ def check_replaceable(path: Path, expected: str) -> None:
 
 def hash_of(path: Path) -> str:
     """The hash of a file's bytes, "" where there is none."""
-    return hash_bytes(read_bytes(path)) if os.path.lexists(path) else ""
+    return hash_bytes(bytes_if_any(path))
 
 
 def _changed(target: str) -> ToolcribError:

@@ -1,6 +1,5 @@
 """Differences between a host's files and Toolcrib's last writes."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +12,17 @@ from app.export.history import active_writes
 from app.export.masking import masked_text
 from app.hooks.entries import without_hook
 from app.hosts.display import launch_text
+from app.hosts.documents.edits import MISSING
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts, host
 from app.hosts.importing import read_data
 from app.hosts.places import Places, is_file
-from app.hosts.reading import FoundEntry, hash_bytes, read_bytes
+from app.hosts.reading import FoundEntry, bytes_if_any, hash_bytes
 from store import exports
 from store.records import AS_IS, HOOK, ExportRecord
 
 _MOST_KEYS = 8  # named in a sentence
-_NOTHING = object()
 IN_SYNC, OUTSIDE, GONE = "in sync", "changed outside", "gone"
 
 
@@ -112,7 +111,7 @@ def file_drift(record: ExportRecord) -> Drift:
     """Difference between the file of this write now and the bytes that were written."""
     path = Path(record.file)
     try:
-        data = read_bytes(path) if os.path.lexists(path) else None
+        data = bytes_if_any(path)
     except ToolcribError as error:
         return Drift(record.host, path, record, OUTSIDE, (error.text,))
     now_hash = hash_bytes(data)
@@ -208,5 +207,5 @@ def _differing(written: object, now: object, servers: Set[str]) -> Iterator[str]
     if not isinstance(written, Mapping) or not isinstance(now, Mapping):
         return
     for key in (*written, *now):
-        if written.get(key, _NOTHING) != now.get(key, _NOTHING) and key not in servers:
+        if written.get(key, MISSING) != now.get(key, MISSING) and key not in servers:
             yield str(key)

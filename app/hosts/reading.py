@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -217,6 +218,11 @@ def read_bytes(path: Path, most: int = _LARGEST) -> bytes:
 def bytes_if_there(path: Path, most: int = _LARGEST) -> bytes | None:
     """The bytes of a host file, None where there is no such file. Raises ToolcribError."""
     return read_bytes(path, most) if is_file(path) else None
+
+
+def bytes_if_any(path: Path) -> bytes | None:
+    """The same, but ToolcribError also where something else than a file is in its place."""
+    return read_bytes(path) if os.path.lexists(path) else None
 
 
 def hash_bytes(data: bytes | None) -> str:
