@@ -12,6 +12,7 @@ from store.typed import Json, JsonMapping
 if TYPE_CHECKING:  # the gateway's first search would pay for it
     from pathlib import Path
 
+_NEW_TOOLS = "held"  # the default of ProfileSettings.new_tools
 _LARGEST = 10_000  # bytes of the settings file, which has a line for each setting at most
 
 
@@ -187,7 +188,7 @@ class GatewaySettings:
 class ProfileSettings:
     """Settings of one profile; unknown keys of a newer version survive in `other`."""
 
-    new_tools: str = "held"  # held | on: tools that appear after the first reading
+    new_tools: str = _NEW_TOOLS  # held | on: tools that appear after the first reading
     servers: tuple[str, ...] | None = None  # only these servers; None: all
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
@@ -205,7 +206,7 @@ class ProfileSettings:
         parts = dict(values)
         servers = parts.pop("servers", None)
         return cls(
-            new_tools=parts.pop("new_tools", cls.new_tools_default()),
+            new_tools=parts.pop("new_tools", _NEW_TOOLS),
             servers=tuple(servers) if fits(servers, ()) else None,
             budget=_part(BudgetSettings, parts.pop("budget", {})),
             routing=_part(RoutingSettings, parts.pop("routing", {})),
@@ -214,11 +215,6 @@ class ProfileSettings:
             scopes=parts.pop("scopes", {}),
             other=parts,
         )
-
-    @staticmethod
-    def new_tools_default() -> str:
-        """Hold tools back that appear after the first reading."""
-        return "held"
 
     def to_json(self) -> Json:
         """Return the stored form: differences from the defaults, and the keys of newer versions."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.secrets import credentials
-from app.secrets.secret_store import Secrets
+from app.secrets.secret_store import Secrets, SecretStore
 from store.records import ServerSpec
 from store.typed import compact_json
 
@@ -79,10 +79,10 @@ class LaunchSpec:
         )
 
 
-def needs_secrets(spec: ServerSpec) -> bool:
-    """True if a stored spec lacks values that the secret store may have."""
+def secrets_of(spec: ServerSpec, store: SecretStore) -> Secrets:
+    """The secrets of a stored spec; the store, which may be slow, is read only where it has any."""
     hidden = credentials.has_references((spec.command, *spec.args, spec.url))
-    return hidden or bool(spec.env_names or spec.header_names)
+    return store.get(spec.key) if hidden or spec.env_names or spec.header_names else Secrets()
 
 
 def missing(spec: ServerSpec, secrets: Secrets, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,13 +12,12 @@ import apsw
 
 from app.core.context import AppContext
 from app.core.paths import Paths
-from app.hosts.launch import LaunchSpec, missing, needs_secrets
+from app.hosts.launch import LaunchSpec, missing, secrets_of
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.registry.register import register
 from app.secrets.secret_store import SecretStore, install_key
 from store import servers
-from store.records import ServerRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +44,9 @@ def lacking(
         MissingValues(server.name, names, registered.launches.get(server.id))
         for server in servers.all_servers(db)
         if server.trusted and (not only or server.name in only)
-        if (names := _names(server, store))
+        if (names := missing(server.spec, secrets_of(server.spec, store), os.environ))
     ]
     return tuple(sorted(rows, key=lambda one: one.server))
-
-
-def _names(server: ServerRecord, store: SecretStore) -> tuple[str, ...]:
-    if not needs_secrets(server.spec):
-        return ()
-    return missing(server.spec, store.get(server.spec.key), os.environ)
 
 
 def keep(paths: Paths, wanted: Collection[MissingValues]) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from app.core.context import AppContext
 from app.core.endpoint import is_own_url
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.facts import load_hosts
-from app.hosts.launch import STDIO, LaunchSpec, missing, needs_secrets
+from app.hosts.launch import STDIO, LaunchSpec, missing, secrets_of
 from app.hosts.places import Places
 from app.hosts.reading import FoundEntry, HostReading, read_host, reads_file
 from app.indexing.reading import LEGACY
-from app.secrets.secret_store import Secrets, SecretStore, install_key
+from app.secrets.secret_store import SecretStore, install_key
 from app.signin.grant import forget
 from store import exports, servers
 from store.connection import transaction
@@ -206,7 +206,7 @@ def _launch(
 ) -> LaunchSpec | None:
     if registered is not None and server.id in registered.launches:
         return registered.launches[server.id]
-    kept = secrets.get(server.spec.key) if needs_secrets(server.spec) else Secrets()
+    kept = secrets_of(server.spec, secrets)
     return None if missing(server.spec, kept, os.environ) else stored_launch(server, secrets)
 
 
@@ -227,7 +227,7 @@ def stored_launch(server: ServerRecord, secrets: SecretStore) -> LaunchSpec | No
     spec = server.spec
     if not spec.command and not spec.url:
         return None
-    return LaunchSpec.from_spec(spec, secrets.get(spec.key) if needs_secrets(spec) else Secrets())
+    return LaunchSpec.from_spec(spec, secrets_of(spec, secrets))
 
 
 def forget_secrets(

@@ -16,7 +16,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import visible
 from app.hosts.display import launch_text
-from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
+from app.hosts.launch import STDIO, LaunchSpec, secrets_of
 from app.indexing.reading import LEGACY, Limits
 from app.market.bundle import read_manifest
 from app.market.details import Doubt, doubts
@@ -30,7 +30,7 @@ from app.registry.installing import bundles_folder, plain_values, ready
 from app.registry.probe import ProbeOptions, probe
 from app.registry.register import stored_launch
 from app.safety.review import Difference, differences
-from app.secrets.secret_store import Secrets, SecretStore
+from app.secrets.secret_store import SecretStore
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import market, servers, tools
@@ -103,11 +103,13 @@ class Change:
         """The difference in a sentence."""
         if not (self.added or self.removed or self.changed):
             return f"Its tools and texts are the same: {self.after:,} tokens."
-        parts = ((len(self.added), "new"), (len(self.removed), "gone"), (len(self.changed), "with"))
-        words = [f"{number} {word}" for number, word in parts[:2] if number]
-        if self.changed:
-            words.append(f"{len(self.changed)} with another text")
-        return f"Tools: {', '.join(words)}. Tokens: {self.before:,} before, {self.after:,} after."
+        parts = (
+            (self.added, "new"),
+            (self.removed, "gone"),
+            (self.changed, "with another text"),
+        )
+        words = ", ".join(f"{len(tools)} {word}" for tools, word in parts if tools)
+        return f"Tools: {words}. Tokens: {self.before:,} before, {self.after:,} after."
 
     def lines(self, most: int) -> list[str]:
         """The difference tool by tool: added with +, removed with -, other texts with ~.
@@ -225,8 +227,7 @@ def back(ctx: AppContext, db: apsw.Connection, name: str) -> str:
     if former is None:
         raise ToolcribError(f"No earlier version of {name} is kept.", "Nothing was changed.")
     spec = _spec(former.launch)
-    store = SecretStore.open(ctx.paths)
-    secrets = store.get(spec.key) if needs_secrets(spec) else Secrets()
+    secrets = secrets_of(spec, SecretStore.open(ctx.paths))
     edit_server(ctx, db, server, server.name, LaunchSpec.from_spec(spec, secrets))
     install = MarketInstall(**json.loads(former.install))
     approved = json.loads(former.trusted)
