@@ -98,8 +98,7 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         "added": name, "state": "added" if is_new else "same", "from": entry.name,
         "version": entry.version, "command": text.command,
     }  # fmt: skip
-    shown = [f"  {visible(name)}: {text.command}", *(f"      {note}" for note in text.notes)]
-    console.result(result, lambda: "\n".join([*shown, *_next_lines(quoted(name), is_new)]))
+    console.result(result, lambda: "\n".join([*text.under(name), *_next_lines(quoted(name), is_new)]))
     return 0
 
 

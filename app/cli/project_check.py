@@ -10,7 +10,7 @@ from app.cli.console import Console
 from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.core.text import plural, visible
+from app.core.text import plural
 from app.policy.budget import BLOCK, WARN
 from app.policy.check_formats import OBJECTS, TEXTS
 from app.policy.lock import FILE_NAME, ReadServer, make_lock, write_lock
@@ -101,9 +101,8 @@ def _agreed(servers: Sequence[ProjectServer], console: Console, *, yes: bool) ->
         return True
     console.note("These commands would be started, asked for their tools, and stopped:")
     for server in servers:
-        console.note(f"  {visible(server.name)}: {server.text.command}")
-        for note in server.text.notes:
-            console.note(f"      {note}")
+        for line in server.text.under(server.name):
+            console.note(line)
     refused = "Nothing was started. To start them without being asked, add --yes."
     return console.agrees("Start them?", refused)
 

@@ -138,7 +138,7 @@ def _preview(file: Path, console: Console) -> int:
             for name, text in named
         ]
     }
-    lines = [line for name, text in named for line in _launch_lines(name, text)]
+    lines = [line for name, text in named for line in text.under(name)]
     console.result(value, lambda: "\n".join(lines))
     return 0
 
@@ -169,7 +169,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     read = f"Read its tools: toolcrib scan {quoted(name)}"
     console.result(
         {"added": name, "state": state},
-        lambda: "\n".join([*_launch_lines(name, launch_text(launch)), f"{words} {read}"]),
+        lambda: "\n".join([*launch_text(launch).under(name), f"{words} {read}"]),
     )
     return 0
 
@@ -293,12 +293,7 @@ def _show_commands(wanted: Sequence[Target], console: Console) -> None:
 
 
 def _lines(shown: Sequence[Target]) -> list[str]:
-    return [line for target in shown for line in _launch_lines(target.name, target.text)]
-
-
-def _launch_lines(name: str, text: LaunchText) -> list[str]:
-    """All that runs under a name; conditions that change it are indented below."""
-    return [f"  {visible(name)}: {text.command}", *(f"      {note}" for note in text.notes)]
+    return [line for target in shown for line in target.text.under(target.name)]
 
 
 def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanReport":

@@ -52,17 +52,17 @@ class FileChange:
     server_ids: tuple[int, ...] = ()
 
 
+@dataclass(slots=True, repr=False)
 class _Work:
     """Collects edits, words and warnings for one file."""
 
-    def __init__(self) -> None:
-        self.edits: list[Edit] = []
-        self.changes: list[str] = []
-        self.warnings: list[str] = []
-        self.kept: list[Kept] = []
-        self.items: dict[Path, list[str]] = {}
-        self.secrets: list[tuple[str, Secrets]] = []
-        self.entered = False  # the one entry is written
+    edits: list[Edit] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    items: dict[Path, list[str]] = field(default_factory=dict)
+    secrets: list[tuple[str, Secrets]] = field(default_factory=list)
+    entered: bool = False  # the one entry is written
 
 
 def change_file(

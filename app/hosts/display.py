@@ -48,6 +48,10 @@ class LaunchText:
         """The command, then what else decides what runs."""
         return (self.command, *self.notes)
 
+    def under(self, name: str) -> list[str]:
+        """The same for a terminal, under the server's name; what changes it is indented below."""
+        return [f"  {visible(name)}: {self.command}", *(f"      {note}" for note in self.notes)]
+
 
 def launch_text(launch: LaunchSpec) -> LaunchText:
     """The launch as consent shows it."""

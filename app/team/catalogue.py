@@ -182,11 +182,12 @@ class TeamCatalogue:
             profile_id = profiles.create(db, self._free_name(str(body["name"]))).id
         teams.own(db, profile_id, self._team.id, str(body["name"]), int(body.get("version", 0)))
         profiles.save_settings(db, profile_id, settings)
-        on, off, pinned = ticks(body, of_team, policies)
-        profiles.set_on(db, profile_id, on, True)
-        profiles.set_on(db, profile_id, off, False)
-        profiles.set_pinned(db, profile_id, [one for one in on if one not in pinned], False)
-        profiles.set_pinned(db, profile_id, pinned, True)
+        made = ticks(body, of_team, policies)
+        loose = [one for one in made.on if one not in made.pinned]
+        profiles.set_on(db, profile_id, made.on, True)
+        profiles.set_on(db, profile_id, made.off, False)
+        profiles.set_pinned(db, profile_id, loose, False)
+        profiles.set_pinned(db, profile_id, made.pinned, True)
         teams.settle(db, self._team.id, teams.PROFILE, row.remote_id, profile_id)
 
     def _free_name(self, wanted: str) -> str:
@@ -233,10 +234,17 @@ def counted(rules: Mapping[str, Policy], profile: str) -> list[Policy]:
     return [rules[name] for name in (_TEAM_POLICY, profile) if name in rules]
 
 
-def ticks(
-    body: JsonMapping, of_team: Mapping[str, int], policies: Sequence[Policy]
-) -> tuple[list[int], list[int], list[int]]:
-    """Tools that are on, off, and pinned in a team profile."""
+@dataclass(frozen=True, slots=True)
+class TeamTicks:
+    """Rows here of the tools that are on, off and pinned in a team profile."""
+
+    on: list[int]
+    off: list[int]
+    pinned: list[int]
+
+
+def ticks(body: JsonMapping, of_team: Mapping[str, int], policies: Sequence[Policy]) -> TeamTicks:
+    """The ticks of a team profile, as its policies leave them."""
     own = {str(one["tool"]): one for one in body.get("ticks") or ()}
     off = [
         local
@@ -246,7 +254,7 @@ def ticks(
     pinned = [of_team[tool] for tool, one in own.items() if one.get("pinned") and tool in of_team]
     without = set(off)
     on = [local for local in of_team.values() if local not in without]
-    return on, off, [one for one in pinned if one not in without]
+    return TeamTicks(on, off, [one for one in pinned if one not in without])
 
 
 def _new_tool(body: Json) -> NewTool:

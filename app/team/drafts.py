@@ -1,7 +1,7 @@
 """Drafts of team profiles: an editor's own copies, and what they change in the team's."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import apsw
 
@@ -10,10 +10,18 @@ from app.core.changes import Changes
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings, changed_parts, with_settings
 from app.policy.profiles import check_name
-from app.team.catalogue import counted, policies_of, server_names, servers_here, team_tools, ticks
+from app.team.catalogue import (
+    TeamTicks,
+    counted,
+    policies_of,
+    server_names,
+    servers_here,
+    team_tools,
+    ticks,
+)
 from store import profiles, teams
 from store.connection import transaction
-from store.records import ProfileRecord
+from store.records import ProfileRecord, ToolState
 from store.teams import TeamRecord
 from store.typed import Json, JsonMapping
 
@@ -83,12 +91,14 @@ def edit_of(db: apsw.Connection, profile: str) -> Edit:
             "Your draft stays as a profile of your own.",
         )
     names = server_names(db, team)
-    settings = _Settings(base, present, record, names)
-    states = _Ticks(db, team, record, base, present, names)
+    tools = team_tools(db, team, names)
+    was = ticks(base, tools, counted(policies_of(db, team), name))
+    states = _merged_ticks(base, present, tools, was, profiles.states(db, record.id))
+    settings = _merged_settings(base, present, record, names)
     return Edit(
         name,
         present,
-        {"settings": settings.merged, "ticks": states.merged, "version": present["version"]},
+        {"settings": settings.value, "ticks": states.value, "version": present["version"]},
         [*states.lines, *settings.lines],
         [*states.overridden, *settings.overridden],
         settings.left_out,
@@ -105,43 +115,43 @@ def rebase(db: apsw.Connection, profile: str) -> None:
             profiles.save_settings(db, record.id, {**record.settings, DRAFT: present})
 
 
-class _Ticks:
-    """States of the team's tools: the draft's differences from its base, put on the present."""
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """A part of a draft put on the team profile as it is now; the rest as of `Edit`."""
 
-    def __init__(
-        self,
-        db: apsw.Connection,
-        team: TeamRecord,
-        record: ProfileRecord,
-        base: JsonMapping,
-        present: JsonMapping,
-        names: Mapping[str, str],
-    ) -> None:
-        of_team = team_tools(db, team, names)
-        rules = counted(policies_of(db, team), str(base["name"]))
-        _on, off, pinned = map(set, ticks(base, of_team, rules))
-        states = profiles.states(db, record.id)
-        was, now = _by_tool(base), _by_tool(present)
-        self.lines: list[str] = []
-        self.overridden: list[str] = []
-        for tool, local in sorted(of_team.items()):
-            state = states.get(local)
-            on = state is None or state.on
-            is_pinned = state is not None and state.pinned
-            has = {"tool": tool, "on": True, "pinned": False} | now.get(tool, {})
-            changes: Json = {}
-            if on != (local not in off) and on != has["on"]:
-                changes["on"] = on
-            if is_pinned != (local in pinned) and is_pinned != has["pinned"]:
-                changes["pinned"] = is_pinned
-            if not changes:
-                continue
-            words = [_WORDS[key, value].format(tool) for key, value in changes.items()]
-            self.lines += words
-            if was.get(tool) != now.get(tool):
-                self.overridden += words
-            now[tool] = has | changes
-        self.merged = list(now.values())
+    value: Json | list[Json]
+    lines: list[str]
+    overridden: list[str]
+    left_out: list[str] = field(default_factory=list)
+
+
+def _merged_ticks(
+    base: JsonMapping,
+    present: JsonMapping,
+    tools: Mapping[str, int],
+    was: TeamTicks,
+    states: Mapping[int, ToolState],
+) -> _Merged:
+    """The draft's own states of the team's tools, `was` being those that it was made from."""
+    before, now = _by_tool(base), _by_tool(present)
+    lines: list[str] = []
+    overridden: list[str] = []
+    for tool, local in sorted(tools.items()):
+        state = states.get(local, ToolState(local))
+        has = {"tool": tool, "on": True, "pinned": False} | now.get(tool, {})
+        changes: Json = {}
+        if state.on != (local not in was.off) and state.on != has["on"]:
+            changes["on"] = state.on
+        if state.pinned != (local in was.pinned) and state.pinned != has["pinned"]:
+            changes["pinned"] = state.pinned
+        if not changes:
+            continue
+        words = [_WORDS[key, value].format(tool) for key, value in changes.items()]
+        lines += words
+        if before.get(tool) != now.get(tool):
+            overridden += words
+        now[tool] = has | changes
+    return _Merged(list(now.values()), lines, overridden)
 
 
 _WORDS = {
@@ -152,38 +162,30 @@ _WORDS = {
 }
 
 
-class _Settings:
-    """Settings: the draft's differences from its base, put on the present ones."""
-
-    def __init__(
-        self,
-        base: JsonMapping,
-        present: JsonMapping,
-        record: ProfileRecord,
-        names: Mapping[str, str],
-    ) -> None:
-        before = _plain(base["settings"], names)
-        own = {key: value for key, value in record.settings.items() if key != DRAFT}
-        parts = changed_parts(before, ProfileSettings.from_json(own))
-        now = ProfileSettings.from_json(present["settings"])
-        since = changed_parts(before, _plain(present["settings"], names))
-        self.left_out: list[str] = []
-        if "servers" in parts:
-            in_team = {here: name for name, here in names.items()}
-            wanted = parts["servers"] if parts["servers"] is not None else tuple(in_team)
-            self.left_out = [one for one in wanted if one not in in_team]
-            parts["servers"] = tuple(in_team[one] for one in wanted if one in in_team)
-            if sorted(parts["servers"]) == sorted(
-                name for name, here in names.items() if here in (before.servers or ())
-            ):
-                del parts["servers"]
-        merged = with_settings(now, parts)
-        parts = {key: value for key, value in parts.items() if key in changed_parts(now, merged)}
-        self.merged = merged.to_json()
-        self.lines = [f"Set {key} to {_shown(value)}" for key, value in parts.items()]
-        self.overridden = [
-            f"Set {key} to {_shown(value)}" for key, value in parts.items() if key in since
-        ]
+def _merged_settings(
+    base: JsonMapping, present: JsonMapping, record: ProfileRecord, names: Mapping[str, str]
+) -> _Merged:
+    """The draft's own settings, put on the present ones; `names` here by those in the team."""
+    before = _plain(base["settings"], names)
+    own = {key: value for key, value in record.settings.items() if key != DRAFT}
+    parts = changed_parts(before, ProfileSettings.from_json(own))
+    now = ProfileSettings.from_json(present["settings"])
+    since = changed_parts(before, _plain(present["settings"], names))
+    left_out: list[str] = []
+    if "servers" in parts:
+        in_team = {here: name for name, here in names.items()}
+        wanted = parts["servers"] if parts["servers"] is not None else tuple(in_team)
+        left_out = [one for one in wanted if one not in in_team]
+        parts["servers"] = tuple(in_team[one] for one in wanted if one in in_team)
+        if sorted(parts["servers"]) == sorted(
+            name for name, here in names.items() if here in (before.servers or ())
+        ):
+            del parts["servers"]
+    merged = with_settings(now, parts)
+    changed = changed_parts(now, merged)
+    lines = {k: f"Set {k} to {_shown(v)}" for k, v in parts.items() if k in changed}
+    overridden = [line for key, line in lines.items() if key in since]
+    return _Merged(merged.to_json(), list(lines.values()), overridden, left_out)
 
 
 def _plain(settings: JsonMapping, names: Mapping[str, str]) -> ProfileSettings:

@@ -23,7 +23,7 @@ from app.team.client import (
 )
 from store import exports, profiles, servers, teams
 from store.connection import transaction
-from store.records import MANUAL
+from store.records import MANUAL, EntryRecord
 from store.teams import TeamRecord
 
 _MOST_PAGES = 10_000
@@ -289,6 +289,5 @@ def hosts_with(db: apsw.Connection, names: Sequence[str]) -> list[str]:
     return sorted({record.host for record in written if record.profile in names})
 
 
-def _is_of(entries: Sequence[object], team: TeamRecord) -> bool:
-    place = MANUAL, place_of(team)
-    return any((getattr(e, "host", ""), getattr(e, "file", "")) == place for e in entries)
+def _is_of(entries: Sequence[EntryRecord], team: TeamRecord) -> bool:
+    return any((one.host, one.file) == (MANUAL, place_of(team)) for one in entries)
