@@ -50,6 +50,11 @@ class CatalogTool:
         return not self.reasons
 
     @property
+    def usable(self) -> bool:
+        """True if its server has it, with a definition that a host can take."""
+        return not self.tool.gone and not self.tool.problem
+
+    @property
     def cost(self) -> int:
         """Tokens of the host text, 0 until counted."""
         return self.tokens.host_text if self.tokens else 0

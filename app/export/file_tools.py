@@ -5,16 +5,14 @@ write. A server that was not read counts nothing and is named in `unread`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.export.matching import find_server
-from app.export.model_tools import ModelTools, as_sent, with_menu
+from app.export.model_tools import LEFT_ALONE, ModelTools, as_sent, with_menu
 from app.hosts.facts import HostFacts
 from app.hosts.reading import FoundEntry, HostReading
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ServerRecord
-
-_LEFT_ALONE = ("extension", "managed")  # scopes of files that no export changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +53,60 @@ def file_tools(
     """
     route = host.native
     switched = native and route is not None and route.route != "entry" and not route.partial
-    own, direct, unread = [], [], []
-    again: list[tuple[str, CatalogTool]] = []  # of a server that has another entry already
-    names_of: dict[int, set[str]] = {}
-    pruned = False
+    found = _Found()
     for reading, entry, server in _entries(catalog, readings, counts):
-        rows = _usable(catalog, server) if server is not None else []
-        if not rows:
-            unread += [] if server is not None and server.read_at else [entry.name]
+        if server is None:
+            found.unread.append(entry.name)
             continue
-        wrapped = bool(entry.pruned)
-        pruned = pruned or wrapped
-        narrowed = switched and reading.scope not in _LEFT_ALONE and entry.name not in beside
-        hidden = wrapped or (narrowed and server is not None and server.trusted)
+        rows = [row for row in catalog.of_server(server.id) if row.usable]
+        if not rows and not server.read_at:
+            found.unread.append(entry.name)
+        narrowed = switched and reading.scope not in LEFT_ALONE and entry.name not in beside
+        hidden = bool(entry.pruned) or (narrowed and server.trusted)
         kept = [row for row in rows if (row.shown or not hidden) and not entry.hides(row.tool.name)]
-        names = names_of.setdefault(rows[0].server.id, set())
-        again += [(entry.name, row) for row in kept if names and entry.name not in names]
-        names |= {entry.name} if kept else set()
-        own += kept
-        direct += [] if wrapped else kept
-    sent = replace(as_sent(host, _once(own)), direct=tuple(_once(direct)))
+        if rows:
+            found.take(entry, server, kept)
+    own = _once(found.own)
+    sent = replace(as_sent(host, own), direct=tuple(_once(found.direct)))
     entries = [one for one in readings if one.through and counts(one, None)]
     if not entries:
-        mode = PRUNED if pruned else NATIVE if native else AS_IS
-        return FileTools(mode, sent.with_again(host, again), unread=tuple(unread))
+        mode = PRUNED if found.pruned else NATIVE if native else AS_IS
+        return FileTools(mode, sent.with_again(host, found.again), unread=tuple(found.unread))
     lists = [one.behind for one in entries]
     reached = {name for behind in lists if behind is not None for name in behind}
     served = catalog if None in lists else catalog.only(reached)
     return FileTools(
         THROUGH,
-        with_menu(host, sent, _once(own), served).with_again(host, again),
+        with_menu(host, sent, own, served).with_again(host, found.again),
         tuple(server.name for server in served.servers),
         None not in lists,
-        tuple(unread),
+        tuple(found.unread),
     )
+
+
+@dataclass(slots=True)
+class _Found:
+    """Tools that entries bring, as they are met."""
+
+    own: list[CatalogTool] = field(default_factory=list)
+    direct: list[CatalogTool] = field(default_factory=list)  # not through a gateway
+    again: list[tuple[str, CatalogTool]] = field(default_factory=list)  # under a second name
+    unread: list[str] = field(default_factory=list)
+    pruned: bool = False
+    _names: dict[int, set[str]] = field(default_factory=dict)  # of entries, by their server
+
+    def take(self, entry: FoundEntry, server: ServerRecord, kept: Sequence[CatalogTool]) -> None:
+        """Add the tools that the host gets by an entry of this server."""
+        names = self._names.setdefault(server.id, set())
+        if names and entry.name not in names:
+            self.again += [(entry.name, row) for row in kept]
+        if kept:
+            names.add(entry.name)
+        self.own += kept
+        if entry.pruned:
+            self.pruned = True
+        else:
+            self.direct += kept
 
 
 def _entries(
@@ -117,12 +135,6 @@ def _in_another_place(
         ),
         None,
     )
-
-
-def _usable(catalog: Catalog, server: ServerRecord) -> list[CatalogTool]:
-    return [
-        row for row in catalog.of_server(server.id) if not row.tool.gone and not row.tool.problem
-    ]
 
 
 def _once(rows: Sequence[CatalogTool]) -> list[CatalogTool]:

@@ -16,7 +16,7 @@ from app.hosts.facts import HostFacts
 from app.tokens.menu import MENU_TOOLS, menu_tokens, name_tokens
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ServerRecord
 
-_NOT_WRITTEN = ("extension", "managed")  # scopes of files that no export changes
+LEFT_ALONE = ("extension", "managed")  # scopes of files that no export changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,7 @@ def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
     Trust is Toolcrib's: a host that is left as it is starts an untrusted server too.
     """
     ids = {server.id for server in catalog.servers if _scopes(host, server)}
-    return [
-        row
-        for row in catalog.tools
-        if row.server.id in ids and not row.tool.gone and not row.tool.problem
-    ]
+    return [row for row in catalog.tools if row.server.id in ids and row.usable]
 
 
 def model_tools(host: HostFacts, mode: str, catalog: Catalog) -> ModelTools:
@@ -116,7 +112,7 @@ def _scopes(host: HostFacts, server: ServerRecord) -> set[str]:
 
 def _left_alone(host: HostFacts, server: ServerRecord) -> bool:
     scopes = _scopes(host, server)
-    return bool(scopes) and scopes <= set(_NOT_WRITTEN)
+    return bool(scopes) and scopes <= set(LEFT_ALONE)
 
 
 def as_sent(

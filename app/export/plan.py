@@ -143,7 +143,6 @@ def plan(
     mode: str,
     profile: str,
     gateway_path: Path,
-    project: Path | None = None,
     history: Sequence[ExportRecord] = (),
     endpoint: Endpoint | None = None,
     also: Sequence[str] | None = None,
@@ -160,7 +159,6 @@ def plan(
     profile sees it.
     """
     facts = host(host_id)
-    places = replace(places, project=project) if project else places
     empty = Plan(facts, mode, profile, restart_hint=facts.restart)
     refusal = _refusal(facts, mode, gateway_path)
     if endpoint is not None and not refusal:

@@ -110,9 +110,8 @@ def host_status(
         return replace(base, state=NOT_FOUND)
     if problem:
         return replace(base, state=UNREADABLE)
-    if any(one.state != OUTSIDE or one.entries or not one.now for one in drift):
-        return replace(base, state=OUTSIDE)
-    if mode == AS_IS or (http and endpoint is None):
+    lost = any(one.state != OUTSIDE or one.entries or not one.now for one in drift)
+    if lost or mode == AS_IS or (http and endpoint is None):
         return replace(base, state=OUTSIDE) if drift else base
     again = plan(
         places,

@@ -56,7 +56,7 @@ def fit(catalog: Catalog, server: str, order: Sequence[int] = ()) -> Fit:
     record = catalog.server(server)
     if record is None:
         raise ToolcribError(f"There is no server called {server}.", "See: toolcrib footprint")
-    own = [tool for tool in catalog.of_server(record.id) if _usable(tool)]
+    own = [tool for tool in catalog.of_server(record.id) if tool.usable]
     if not own:
         raise ToolcribError(
             f"{server} has no tool that could be ticked.", "Read its tools: toolcrib scan"
@@ -78,10 +78,6 @@ def fit(catalog: Catalog, server: str, order: Sequence[int] = ()) -> Fit:
     return Fit(
         server, tuple(chosen), left, with_tools([]), with_tools(own), with_tools(chosen), doubles
     )
-
-
-def _usable(tool: CatalogTool) -> bool:
-    return not tool.tool.gone and not tool.tool.problem
 
 
 def _key(order: Sequence[int], doubles: set[str]) -> Callable[[CatalogTool], tuple[object, ...]]:

@@ -18,7 +18,7 @@ NOTE = (
 
 def usable(rows: Sequence[CatalogTool]) -> list[CatalogTool]:
     """The tools that a host would be given of these rows without Toolcrib."""
-    return [row for row in rows if not row.tool.gone and not row.tool.problem]
+    return [row for row in rows if row.usable]
 
 
 def searched(rows: Sequence[CatalogTool], *, servers: Sequence[str] = ()) -> ToolSearch:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ class HostWorld:
     def plan(self, host: str, mode: str, **more: Any) -> Plan:
         """The export of the default profile, with the host's earlier writes."""
         places = more.pop("places", self.places)
+        places = replace(places, project=more.pop("project", places.project))
         return plan(
             places,
             host,
