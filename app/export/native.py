@@ -7,7 +7,7 @@ from typing import Any
 from app.core.text import plural
 from app.hosts.documents.edits import Delete, Edit, Path, Set, value_at
 from app.hosts.facts import EntryStyle, HostFacts, NativeRoute
-from store.typed import JsonMapping
+from store.typed import JsonMapping, list_or_empty
 
 PROFILE_KEY = "toolcrib"
 # Tools of Zed's own `write` profile; a profile without tools would switch all of them off.
@@ -38,6 +38,18 @@ class NativeEdits:
     warnings: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
 
+    def put(self, server: ServerTools, key: str, value: object) -> None:
+        """Set a key of the server's entry, where it is another one."""
+        present = server.raw.get(key)
+        if present != value or type(present) is not type(value):
+            self.edits.append(Set((*server.at, key), value))
+
+    def count(self, server: ServerTools) -> None:
+        """Note how many of a server's tools are kept, where some are hidden."""
+        total = len(server.kept) + len(server.hidden)
+        if server.hidden:
+            self.changes.append(f"{server.name}: {len(server.kept)} of {total} tools")
+
 
 def entry_edits(
     servers: Sequence[ServerTools], style: EntryStyle, route: NativeRoute
@@ -52,8 +64,8 @@ def entry_edits(
         elif route.allow:
             _allow(out, server, route)
         else:
-            _put(out, (*server.at, route.deny), list(server.hidden), server.raw.get(route.deny))
-            _say(out, server)
+            out.put(server, route.deny, list(server.hidden))
+            out.count(server)
     return out
 
 
@@ -69,7 +81,7 @@ def rule_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any) -> Na
             out.changes.append(f"{server.name}: denied as a whole")
         elif server.hidden:
             wanted += [host.names.name(server.name, tool) for tool in server.hidden]
-            _say(out, server)
+            out.count(server)
     new = [rule for rule in dict.fromkeys(wanted) if rule not in have]
     if not new:
         return out
@@ -94,7 +106,7 @@ def permission_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any)
             continue
         if server.kept:
             names = [host.names.name(server.name, tool) for tool in server.hidden]
-            _say(out, server)
+            out.count(server)
         else:
             names = [f"{host.names.clean(server.name)}_*"]
             out.changes.append(f"{server.name}: denied as a whole")
@@ -135,7 +147,7 @@ def profile_edits(servers: Sequence[ServerTools], tree: Any) -> NativeEdits:
         Set(("agent", "default_profile"), PROFILE_KEY),
     ]
     for server in servers:
-        _say(out, server)
+        out.count(server)
     out.changes.append("agent profile Toolcrib becomes the default")
     return out
 
@@ -152,13 +164,9 @@ def toolset_edits(servers: Sequence[ServerTools], route: NativeRoute) -> NativeE
 
 
 def _allow(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
-    _put(out, (*server.at, route.allow), list(server.kept), server.raw.get(route.allow))
-    denied = server.raw.get(route.deny) if route.deny else None
-    if isinstance(denied, list) and (clash := [tool for tool in denied if tool in server.kept]):
-        # the deny list wins over the allow list in every host that has both
-        rest = [tool for tool in denied if tool not in clash]
-        _put(out, (*server.at, route.deny), rest, denied)
-    _say(out, server)
+    out.put(server, route.allow, list(server.kept))
+    _undeny(out, server, route)  # that list wins over the allow list in every host that has both
+    out.count(server)
 
 
 def _clear(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
@@ -166,15 +174,19 @@ def _clear(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
     if route.allow and server.raw.get(route.allow) not in (None, [], list(route.all)):
         missing = [tool for tool in server.kept if tool not in server.raw[route.allow]]
         if missing:
-            _put(out, (*server.at, route.allow), list(server.kept), server.raw[route.allow])
+            out.put(server, route.allow, list(server.kept))
             out.changes.append(f"{server.name}: all {len(server.kept)} tools")
-    denied = server.raw.get(route.deny) if route.deny else None
-    if isinstance(denied, list) and any(tool in server.kept for tool in denied):
-        rest = [tool for tool in denied if tool not in server.kept]
-        _put(out, (*server.at, route.deny), rest, denied)
-        out.changes.append(
-            f"{server.name}: no longer hides {plural(len(denied) - len(rest), 'tool')}"
-        )
+    if number := _undeny(out, server, route):
+        out.changes.append(f"{server.name}: no longer hides {plural(number, 'tool')}")
+
+
+def _undeny(out: NativeEdits, server: ServerTools, route: NativeRoute) -> int:
+    """Take the kept tools out of the deny list; how many were in it."""
+    denied = list_or_empty(server.raw.get(route.deny)) if route.deny else []
+    left = [tool for tool in denied if tool not in server.kept]
+    if len(left) < len(denied):
+        out.edits.append(Set((*server.at, route.deny), left))
+    return len(denied) - len(left)
 
 
 def _switch_off(
@@ -183,20 +195,8 @@ def _switch_off(
     """No tool is on. An empty allow list means every tool in some hosts, so the server goes off."""
     if style.off is not None:
         key, value = style.off
-        _put(out, (*server.at, key), value, server.raw.get(key))
+        out.put(server, key, value)
         out.changes.append(f"{server.name}: switched off, it keeps no tool")
         return
-    at = (*server.at, route.deny)
-    _put(out, at, list(server.hidden), server.raw.get(route.deny))
+    out.put(server, route.deny, list(server.hidden))
     out.changes.append(f"{server.name}: all {len(server.hidden)} tools hidden")
-
-
-def _put(out: NativeEdits, at: Path, value: Any, have: Any) -> None:
-    if have != value or type(have) is not type(value):
-        out.edits.append(Set(at, value))
-
-
-def _say(out: NativeEdits, server: ServerTools) -> None:
-    total = len(server.kept) + len(server.hidden)
-    if server.hidden:
-        out.changes.append(f"{server.name}: {len(server.kept)} of {total} tools")
