@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from app.catalog.reasons import AFTER, AUTHENTICATED, MILESTONE
 from app.core.errors import ToolcribError
-from store.typed import JsonMapping
+from store.typed import JsonMapping, object_or_empty
 
 _FORM = re.compile(r"\s*(authenticated|after|milestone)\(\s*([^()]+?)\s*\)\s*")
 
@@ -53,8 +53,7 @@ DESTRUCTIVE = "destructive"  # in a list of patterns: tools that say so of thems
 
 def is_destructive(tool: JsonMapping) -> bool:
     """True if a tool's own annotations say that it may destroy something."""
-    annotations = tool.get("annotations")
-    return isinstance(annotations, dict) and annotations.get("destructiveHint") is True
+    return object_or_empty(tool.get("annotations")).get("destructiveHint") is True
 
 
 def parse_precondition(pattern: str, text: str) -> Precondition:

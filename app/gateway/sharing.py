@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from store.serving import ServerRow, spec_fields
-from store.typed import Json
+from store.typed import Json, object_or_empty
 
 SHARED, PER_HOST, PER_SESSION = "shared", "host", "session"
 CHOICES = (SHARED, PER_HOST, PER_SESSION)
@@ -106,5 +106,4 @@ def _package(row: ServerRow) -> str:
 
 
 def _only_reads(tool: Json) -> bool:
-    annotations = tool.get("annotations")
-    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+    return object_or_empty(tool.get("annotations")).get("readOnlyHint") is True

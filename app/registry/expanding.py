@@ -12,6 +12,7 @@ from threading import Event
 import apsw
 
 from app.catalog.catalog import CatalogTool
+from app.catalog.conditions import is_destructive
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.hosts.places import Places
@@ -50,7 +51,6 @@ _GROUPS = frozenset(
 )  # fmt: skip
 _TOOLS = frozenset({"tools", "tool_names", "toolnames", "tool", "tool_name", "toolname"})
 _MANY = 100
-_UNSAFE = ("destructiveHint",)
 _LISTS_GROUPS = re.compile(
     r"(?i)^(?:\w+[-_])?list[-_](?:servers|mcps|categories|toolsets|groups|namespaces|domains)$"
 )
@@ -149,11 +149,6 @@ def may_be_asked(tools: Sequence[CatalogTool]) -> bool:
     return SWITCHES in kinds or (SEARCHES in kinds and CALLS in kinds)
 
 
-def _is_unsafe(raw: Json) -> bool:
-    notes = raw.get("annotations")
-    return isinstance(notes, dict) and any(notes.get(one) is True for one in _UNSAFE)
-
-
 class _Asker:
     """Calls of one server's search and switch tools."""
 
@@ -178,7 +173,7 @@ class _Asker:
         entries = {
             str(e.get("name")): e for e in self._session.list_tools(cancelled=self._cancelled)
         }
-        own = {n: e for n, e in entries.items() if n in self._listed and not _is_unsafe(e)}
+        own = {n: e for n, e in entries.items() if n in self._listed and not is_destructive(e)}
         kinds = {name: hiding_kind(name, entry) for name, entry in own.items()}
         calls = CALLS in kinds.values()
         self.groups = _groups_written(own, kinds)

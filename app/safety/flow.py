@@ -177,10 +177,10 @@ def can_send(tool: JsonMapping) -> bool:
     is_open = object_or_empty(tool.get("annotations")).get("openWorldHint")
     if isinstance(is_open, bool):
         return is_open
-    if _SENDS.search(_snake(str(tool.get("name", "")))):
+    if _SENDS.search(snake(str(tool.get("name", "")))):
         return True
     names = object_or_empty(object_or_empty(tool.get("inputSchema")).get("properties"))
-    return any(_RECEIVER.search(_snake(str(name))) for name in names)
+    return any(_RECEIVER.search(snake(str(name))) for name in names)
 
 
 def secret_values(text: str) -> list[str]:
@@ -207,7 +207,7 @@ def secret_values(text: str) -> list[str]:
 
 def names_a_secret(name: str) -> bool:
     """True if a field of this name asks for a secret."""
-    return bool(_SECRET_NAME.search(_snake(name)))
+    return bool(_SECRET_NAME.search(snake(name)))
 
 
 def _shaped(text: str, beginnings: Iterable[str]) -> list[str]:
@@ -246,7 +246,8 @@ def _bare(text: str) -> str:
     return text.translate(_TO_NOTHING) if text.isascii() else _MARKS.sub("", text)
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """A name in small letters, its parts joined by underscores."""
     return re.sub(r"[^A-Za-z0-9]+", "_", _CAMEL.sub("_", name)).lower()
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.server_findings import findings_of
-from app.safety.flow import can_send
+from app.safety.flow import can_send, snake
 from app.safety.hidden import made_plain, visible
 from app.safety.rules import rules
 from store.records import ServerRecord
+from store.typed import object_or_empty
 
 SERVER_TEXT, COMBINATION, LOOK_ALIKE = "server text", "combination", "look-alike"
 _YOUNGER = 3600.0  # seconds between two first readings that make one tool the younger
@@ -31,7 +32,6 @@ _UNTRUSTED = re.compile(
     re.IGNORECASE,
 )
 _SHOWN = 140  # characters of a description
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -95,7 +95,7 @@ def look_alikes(tools: Sequence[CatalogTool]) -> Iterable[Notice]:
     by_name: dict[str, list[CatalogTool]] = defaultdict(list)
     for tool in tools:
         if not tool.tool.gone:
-            by_name[_snake(made_plain(tool.tool.name)).strip("_")].append(tool)
+            by_name[snake(made_plain(tool.tool.name)).strip("_")].append(tool)
     for group in by_name.values():
         group.sort(key=lambda tool: tool.tool.first_seen)
         oldest = group[0]
@@ -140,17 +140,12 @@ def _three(*legs: Sequence[CatalogTool]) -> tuple[CatalogTool, ...] | None:
 
 
 def _reads(tool: CatalogTool) -> bool:
-    return bool(_READS.search(_snake(tool.tool.name))) or _is_read_only(tool)
+    return bool(_READS.search(snake(tool.tool.name))) or _is_read_only(tool)
 
 
 def _is_read_only(tool: CatalogTool) -> bool:
-    annotations: object = tool.tool.raw.get("annotations")
-    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+    return object_or_empty(tool.tool.raw.get("annotations")).get("readOnlyHint") is True
 
 
 def _text(tool: CatalogTool) -> str:
-    return f"{_snake(tool.tool.name).replace('_', ' ')} {tool.tool.description[:2000]}"
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", _CAMEL.sub("_", name)).lower()
+    return f"{snake(tool.tool.name).replace('_', ' ')} {tool.tool.description[:2000]}"
