@@ -9,7 +9,7 @@ from app.hosts.facts import HostFacts
 
 def snippet(host: HostFacts, call: GatewayCall) -> str:
     """Toolcrib's one entry, in the host's own spelling."""
-    kind = next((file for file in host.files if file.role == "servers"), None)
+    kind = next(iter(host.server_files), None)
     entry = through_entry(host.style, call, THROUGH_NAME)
     if kind is not None and kind.format == "toml":
         from app.hosts.documents.toml_edit import table_text

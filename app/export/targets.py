@@ -55,8 +55,11 @@ def find_targets(
 ) -> tuple[Target, ...]:
     """The files of this export: server files, rule files, and files written earlier."""
     scope = "project" if places.project else "user"
-    kinds = [kind for kind in host.files if kind.role == "servers" and kind.scope == scope]
-    kinds = [kind for kind in kinds if kind.writable and not left_behind(places, host, kind)]
+    kinds = [
+        kind
+        for kind in host.server_files
+        if kind.scope == scope and kind.writable and not left_behind(places, host, kind)
+    ]
     if not kinds:
         raise NotWrittenError(f"{host.name} has no {scope} file that Toolcrib writes.", _PASTE)
     targets = list(_server_files(places, host, kinds, history))
@@ -109,8 +112,8 @@ def _new_file(places: Places, host: HostFacts, kinds: Sequence[HostFile]) -> Tar
 
 def _refuse_read_only(places: Places, host: HostFacts, scope: str) -> None:
     """Refuse to write beside servers that are only in files that Toolcrib does not write."""
-    for kind in host.files:
-        if kind.role != "servers" or kind.scope != scope or kind.writable:
+    for kind in host.server_files:
+        if kind.scope != scope or kind.writable:
             continue
         for path in places.existing(kind):
             if read_one(places, host, kind, path).entries:

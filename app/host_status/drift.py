@@ -97,8 +97,7 @@ def dropped(drifts: Sequence[Drift]) -> tuple[str, ...]:
 
 def watched(places: Places, facts: HostFacts) -> tuple[Path, ...]:
     """The files of a host to watch, and the folders in which new ones would appear."""
-    kinds = [kind for kind in facts.files if kind.role == "servers"]
-    paths = [path for kind in kinds for path in places.candidates(kind)]
+    paths = [path for kind in facts.server_files for path in places.candidates(kind)]
     if facts.hook is not None:
         at = places.paths(facts.hook.paths)
         trust = facts.hook.trusted_in
@@ -195,7 +194,7 @@ def _besides(facts: HostFacts, written: bytes | None, now: bytes, kind: str) -> 
         trees = [read_values(data, kind).value if data else {} for data in (written, now)]
     except ToolcribError as error:
         return error.title
-    servers = {one.at[0] for one in facts.files if one.role == "servers" and one.at}
+    servers = {one.at[0] for one in facts.server_files if one.at}
     keys = list(dict.fromkeys(_differing(trees[0], trees[1], servers)))
     if len(keys) > _MOST_KEYS:
         keys[_MOST_KEYS:] = [f"{len(keys) - _MOST_KEYS} more"]

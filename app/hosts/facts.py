@@ -154,9 +154,14 @@ class HostFacts:
     projects: tuple[ProjectList, ...] = ()
 
     @property
+    def server_files(self) -> tuple[HostFile, ...]:
+        """The kinds of files that name its servers."""
+        return tuple(file for file in self.files if file.role == "servers")
+
+    @property
     def writable(self) -> bool:
         """True if Toolcrib can export to this host."""
-        return any(file.writable and file.role == "servers" for file in self.files)
+        return any(file.writable for file in self.server_files)
 
     @property
     def defers_tools(self) -> bool:

@@ -76,8 +76,7 @@ def _host_of(path: Path, places: Places | None) -> str:
     if places is None:
         return ""
     for facts in load_hosts():
-        kinds = [kind for kind in facts.files if kind.role == "servers"]
-        if any(path in places.candidates(kind) for kind in kinds):
+        if any(path in places.candidates(kind) for kind in facts.server_files):
             return facts.id
     return ""
 
@@ -86,8 +85,8 @@ def _kind(value: object, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
     if not isinstance(value, Mapping):
         raise ToolcribError("The file holds no servers.", "A map like mcpServers is expected.")
     facts = host(hint) if hint else _no_host()
-    for kind in facts.files:
-        if kind.role == "servers" and kind.at and _has(value, kind.at):
+    for kind in facts.server_files:
+        if kind.at and _has(value, kind.at):
             return facts, kind
     for at, spelling in _SHAPES:
         if _has(value, at):

@@ -231,8 +231,7 @@ def hash_bytes(data: bytes | None) -> str:
 
 
 def _all_paths(places: Places, host: HostFacts) -> set[Path]:
-    kinds = [kind for kind in host.files if kind.role == "servers"]
-    paths = {path for kind in kinds for path in places.candidates(kind)}
+    paths = {path for kind in host.server_files for path in places.candidates(kind)}
     return paths | set(places.paths(host.also_reads))
 
 

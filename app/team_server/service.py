@@ -19,7 +19,7 @@ from app.catalog.menu_tools import (
     server_list_text,
 )
 from app.core.errors import ToolcribError
-from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
+from app.gateway.menu.arguments import Checker, as_object
 from app.gateway.menu.compact import describe
 from app.gateway.menu.results import budget, error_result
 from app.gateway.serving.mode import VERSION
@@ -206,7 +206,7 @@ class Service:
         if reason:
             await self._note(caller, "miss", tool.tool_id)
             return error_result({"error": f"not available: {reason}", "tool": tool_id})
-        arguments, problems = self._checked(tool, arguments)
+        arguments, problems = self._checker.checked(text_of(tool), arguments)
         if problems:
             await self._note(caller, "miss", tool.tool_id)
             return error_result(
@@ -261,20 +261,6 @@ class Service:
             }
         with self._tracing.part("tools/call", tool.tool_id):
             return await upstreams.call(held, tool.name, fields)
-
-    def _checked(self, tool: Tool, arguments: object) -> tuple[object, list[str]]:
-        raw = text_of(tool)
-
-        def problems_of(value: object) -> list[str]:
-            unknown = [f"{name}: there is no such argument" for name in undeclared(raw, value)]
-            return unknown + self._checker.problems(raw, value)
-
-        problems = problems_of(arguments)
-        if problems:
-            mended = parsed(raw, arguments, problems_of)
-            if mended is not arguments:
-                return mended, []
-        return arguments, problems
 
     def _calls_today(self, caller: Caller) -> int:
         today = datetime.datetime.now(datetime.UTC).date()

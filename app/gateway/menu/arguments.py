@@ -1,7 +1,6 @@
 """Arguments checked against a tool's own schema before its server is bothered."""
 
 import json
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -41,6 +40,23 @@ class Checker:
             return []
         errors = islice(validator.iter_errors(arguments), _MOST_PROBLEMS)
         return [_problem(error) for error in errors]
+
+    def checked(self, raw: str, arguments: object) -> tuple[object, list[str]]:
+        """The arguments as they may be sent, and their faults; where there are none, as they fit.
+
+        An argument that the tool's text does not have is a fault, too. Texts are parsed where the
+        schema wants another kind, if that mends all.
+        """
+        faults = self._faults(raw, arguments)
+        if faults:
+            read = _read_texts(raw, arguments)
+            if read != arguments and not self._faults(raw, read):
+                return read, []
+        return arguments, faults
+
+    def _faults(self, raw: str, arguments: object) -> list[str]:
+        unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
+        return unknown + self.problems(raw, arguments)
 
 
 class _Schema:
@@ -156,18 +172,13 @@ def undeclared(raw: str, arguments: object) -> list[str]:
     return [] if names is None else [str(name) for name in arguments if name not in names]
 
 
-def parsed(raw: str, arguments: object, problems: Callable[[object], list[str]]) -> object:
-    """The arguments with texts parsed where the schema wants another kind, if that mends all.
-
-    `problems` says what is wrong with arguments; where parsing does not help they come back as
-    they were.
-    """
-    schema = json.loads(raw).get("inputSchema")
-    named = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(arguments, dict) or not isinstance(named, dict):
+def _read_texts(raw: str, arguments: object) -> object:
+    """The arguments with texts parsed where the schema wants another kind."""
+    schema = object_or_empty(json.loads(raw).get("inputSchema"))
+    named = object_or_empty(schema.get("properties"))
+    if not isinstance(arguments, dict):
         return arguments
-    changed = {name: _parsed(value, named.get(name)) for name, value in arguments.items()}
-    return changed if changed != arguments and not problems(changed) else arguments
+    return {name: _parsed(value, named.get(name)) for name, value in arguments.items()}
 
 
 def _parsed(value: object, schema: object) -> object:

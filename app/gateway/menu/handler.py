@@ -14,7 +14,7 @@ from app.gateway.call import CallContext
 from app.gateway.host_request import HostRequest
 from app.gateway.menu import own_tools, results
 from app.gateway.menu.access import Access, NamedTool
-from app.gateway.menu.arguments import Checker, as_fields, as_object, parsed, undeclared
+from app.gateway.menu.arguments import Checker, as_fields, as_object
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
 from app.gateway.menu.menu_call import MenuCall, MenuEffects
@@ -325,18 +325,10 @@ class MenuHandler:
         reason = self._access.reason(named, session)
         if reason:
             return arguments, self._unavailable(session, named.tool_id, reason)
-        problems = self._problems(tool.raw, arguments)
-        if not problems:
-            return arguments, None
-        mended = parsed(tool.raw, arguments, partial(self._problems, tool.raw))
-        if mended is not arguments:
-            return mended, None
-        return arguments, self._invalid(session, named.tool_id, tool, problems)
-
-    def _problems(self, raw: str, arguments: object) -> list[str]:
-        """Faults of the arguments; also any that the trusted text does not have."""
-        unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
-        return unknown + self._checker.problems(raw, arguments)
+        arguments, faults = self._checker.checked(tool.raw, arguments)
+        if faults:
+            return arguments, self._invalid(session, named.tool_id, tool, faults)
+        return arguments, None
 
     def _recheck(
         self, session: Session, named: NamedTool, arguments: object, held: bool
