@@ -424,8 +424,7 @@ def _record(
             **({"http": True} if plan.over_http else {}),
             **_reached(plan),
             **({"ended": list(file.ends)} if file.ends else {}),
-            **({"renamed": _renamed(change)} if change and change.name else {}),
-            **({"change": _noted(change)} if change else {}),
+            **(_noted(change) if change else {}),
         },
     )
 
@@ -437,15 +436,13 @@ def _reached(plan: Plan) -> Json:
     return {"behind": list(plan.behind), "also": list(plan.also)}
 
 
-def _renamed(change: EntryChange) -> list[str]:
-    """The entry's name, its new one and its scope: one file may hold the name in several."""
-    return [change.entry.name, change.name, change.entry.scope]
-
-
 def _noted(change: EntryChange) -> Json:
-    """The change for its name as an undo step; never a value."""
+    """The change for its name as an undo step, and a new name; never a value."""
     entry = change.entry
-    return {"kind": change.kind, "entry": entry.name, "name": change.name, "scope": entry.scope}
+    noted = {"kind": change.kind, "entry": entry.name, "name": change.name, "scope": entry.scope}
+    if not change.name:
+        return {"change": noted}
+    return {"renamed": [entry.name, change.name, entry.scope], "change": noted}
 
 
 def _put_back(

@@ -123,10 +123,10 @@ def hint_gain(db: apsw.Connection, catalog: Catalog) -> str:
 
 def advised(status: HostStatus, seen: OwnSearch | None) -> HostStatus:
     """The state with the evidence as its recommendation, where the host misses what we find."""
-    if not recommends(status, seen) or seen is None:
+    if seen is None or not recommends(status, seen):
         return status
-    advice = Recommendation(THROUGH, _reason(seen), 0, hook=True)
-    return replace(status, recommendation=advice)
+    reason = f"{seen.sentence} Go through Toolcrib, or have tools suggested for each prompt."
+    return replace(status, recommendation=Recommendation(THROUGH, reason, 0, hook=True))
 
 
 def recommends(status: HostStatus, seen: OwnSearch | None) -> bool:
@@ -181,7 +181,3 @@ def _encoder(paths: Paths, model: str) -> "Encoder | None":
         return Encoder.load(files) if files else None
     except (ToolcribError, OSError):
         return None
-
-
-def _reason(seen: OwnSearch) -> str:
-    return f"{seen.sentence} Go through Toolcrib, or have tools suggested for each prompt."

@@ -149,7 +149,8 @@ def _merged(stored: Sequence[ToolRecord], live: Sequence[NewTool]) -> list[NewTo
     """The stored tools in their order, as the server defines them now, then the new ones."""
     fresh = dict(_with_twins(live))
     kept = []
-    for key, tool in _with_twins([_as_new(tool) for tool in stored]):
+    known = [NewTool(tool.name, tool.raw, tool.hash, tool.problem) for tool in stored]
+    for key, tool in _with_twins(known):
         now = fresh.pop(key, tool)
         kept.append(tool if canonical_text(now.raw) == canonical_text(tool.raw) else now)
     return [*kept, *fresh.values()]
@@ -163,10 +164,6 @@ def _with_twins(rows: Sequence[NewTool]) -> list[tuple[tuple[str, int], NewTool]
         keyed.append(((row.name, counts[row.name]), row))
         counts[row.name] += 1
     return keyed
-
-
-def _as_new(tool: ToolRecord) -> NewTool:
-    return NewTool(tool.name, tool.raw, tool.hash, tool.problem)
 
 
 def _changes(stored: Sequence[ToolRecord], delta: ToolDelta) -> ListChanges:

@@ -24,7 +24,12 @@ def usable(rows: Sequence[CatalogTool]) -> list[CatalogTool]:
 def searched(rows: Sequence[CatalogTool], *, servers: Sequence[str] = ()) -> ToolSearch:
     """The host's search over these rows; `servers` are the names in its file, one a row."""
     names = servers or [row.tool.server for row in rows]
-    return ToolSearch([_deferred(row, name) for row, name in zip(rows, names, strict=True)])
+    return ToolSearch(
+        [
+            Deferred(name, row.tool.name, row.tool.description, own_hint(row) or "")
+            for row, name in zip(rows, names, strict=True)
+        ]
+    )
 
 
 def own_hint(row: CatalogTool) -> str | None:
@@ -93,7 +98,3 @@ def _ranked(row: CatalogTool, hit: Hit, rank: int, best: int, *, matches: bool) 
         tokens=row.cost,
         step=-1,
     )
-
-
-def _deferred(row: CatalogTool, server: str) -> Deferred:
-    return Deferred(server, row.tool.name, row.tool.description, own_hint(row) or "")
