@@ -98,7 +98,9 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         "added": name, "state": "added" if is_new else "same", "from": entry.name,
         "version": entry.version, "command": text.command,
     }  # fmt: skip
-    console.result(result, lambda: "\n".join([*text.under(name), *_next_lines(quoted(name), is_new)]))
+    console.result(
+        result, lambda: "\n".join([*text.under(name), *_next_lines(quoted(name), is_new)])
+    )
     return 0
 
 

@@ -1,6 +1,5 @@
 """From a server's row (or the command after --) to a channel; what that needs loads late."""
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,6 +11,8 @@ from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.core.paths import Paths
+    from app.hosts.launch import LaunchSpec
+    from app.secrets.secret_store import SecretStore
 
 
 def from_command(
@@ -46,29 +47,13 @@ def from_row(
         raise ToolcribError("It is disabled in Toolcrib.", "Enable it there first.")
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
-    from pathlib import Path
-
-    from app.hosts.interpolation import expand
-    from app.hosts.launch import LaunchSpec, inherited_secrets, missing
+    from app.hosts.launch import inherited_secrets
     from app.mcp.stdio import StdioChannel
-    from app.secrets.secret_store import Secrets, SecretStore
+    from app.secrets.secret_store import SecretStore
     from app.system.processes import prepare
-    from store.damage import server_spec
 
-    spec = server_spec(row.spec)
-    if spec is None:
-        raise ToolcribError(
-            "What is stored of its command is damaged.", "Tell the user to run: toolcrib doctor"
-        )
-    # a keychain is slow to load, and most servers have nothing in it
     store = SecretStore.open(paths())
-    secrets = store.get(spec.key) if has_credentials(row.spec) else Secrets()
-    if names := missing(spec, secrets, environ):
-        raise ToolcribError(
-            f"It was not started: no value is known for {', '.join(names)}.",
-            f"Tell the user to run: toolcrib server keep-values {row.name}",
-        )
-    launch = expand(LaunchSpec.from_spec(spec, secrets), environ, Path.home())
+    launch = _launch_of(row, store, environ)
     scrubber.add((*launch.secret_values(), *inherited_secrets(environ)))
     values = scrubber.values
     if launch.transport != "stdio":
@@ -86,6 +71,28 @@ def from_row(
         environ=environ,
     )
     return StdioChannel(prepared, values)
+
+
+def _launch_of(row: ServerRow, store: "SecretStore", environ: Mapping[str, str]) -> "LaunchSpec":
+    """The launch with all of its values; raises ToolcribError where one is not known."""
+    from pathlib import Path
+
+    from app.hosts.interpolation import expand
+    from app.hosts.launch import LaunchSpec, missing, secrets_of
+    from store.damage import server_spec
+
+    spec = server_spec(row.spec)
+    if spec is None:
+        raise ToolcribError(
+            "What is stored of its command is damaged.", "Tell the user to run: toolcrib doctor"
+        )
+    secrets = secrets_of(spec, store)
+    if names := missing(spec, secrets, environ):
+        raise ToolcribError(
+            f"It was not started: no value is known for {', '.join(names)}.",
+            f"Tell the user to run: toolcrib server keep-values {row.name}",
+        )
+    return expand(LaunchSpec.from_spec(spec, secrets), environ, Path.home())
 
 
 def launcher(
@@ -110,14 +117,3 @@ def launcher(
         return from_row(row, paths, scrubber, environ, folder)
 
     return launch
-
-
-def has_credentials(spec: str) -> bool:
-    """True if a server's stored spec names any secret."""
-    try:
-        content = json.loads(spec)
-    except ValueError:
-        return False  # damaged: it is not started
-    if not isinstance(content, dict):
-        return False
-    return bool(content.get("env_names") or content.get("header_names") or "${secret:" in spec)

@@ -28,13 +28,14 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     all_tokens, on_tokens = (sum(row.cost for row in some) for some in (rows, shown))
     cut = all_tokens - on_tokens
     through = all_tokens - model_tools(host, THROUGH, catalog).tokens
-    note = _note(host)
+    measured = _measured(host)
+    note = f"{host.defers_why} {measured}".strip()
     native = host.native is not None and not host.native.partial
     if not rows:
         return Recommendation(AS_IS, "No tool of its servers is known yet.", 0)
     if host.defers_tools:
         if len(shown) == len(rows):
-            return Recommendation(AS_IS, host.defers_why, 0, _measured(host))
+            return Recommendation(AS_IS, host.defers_why, 0, measured)
         reason = f"{host.name} loads tools on demand; its own switches hide the rest from it."
         return Recommendation(NATIVE if native else PRUNED, reason, 0, note)
     limit = host.tool_limit
@@ -57,10 +58,6 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     hidden = plural(off, "tool")
     reason = f"{host.name} has no switches of its own, so the gateway hides {hidden}."
     return Recommendation(PRUNED, reason, cut, note)
-
-
-def _note(host: HostFacts) -> str:
-    return f"{host.defers_why} {_measured(host)}".strip()
 
 
 def _measured(host: HostFacts) -> str:

@@ -1,5 +1,6 @@
 """Lookup of a tool by name, and its permission now: ticks, allowlists, preconditions."""
 
+import json
 from collections.abc import Container, Iterable
 from typing import NamedTuple, Protocol
 
@@ -8,7 +9,6 @@ from app.catalog.conditions import State
 from app.catalog.reasons import CHANGED, DISABLED, DROPPED, UNTRUSTED, sentence
 from app.catalog.setting_checks import unusable
 from app.core.settings import ProfileSettings
-from app.gateway.launching import has_credentials
 from app.gateway.live_tools import LiveTools
 from app.gateway.profile_view import ProfileView
 from store.serving import ServerRow, ToolRow
@@ -155,7 +155,7 @@ class Access:
             row.name
             for row in self._view.servers.values()
             if row.name not in session.refused
-            and (row.taken_with.get("signed_in") or has_credentials(row.spec))
+            and (row.taken_with.get("signed_in") or _has_credentials(row.spec))
         }
         principals = self._view.settings.get("principals")
         return State(
@@ -164,3 +164,14 @@ class Access:
             milestones=frozenset(session.milestones),
             principals=frozenset(map(str, list_or_empty(principals))),
         )
+
+
+def _has_credentials(spec: str) -> bool:
+    """True if a server's stored spec names any secret."""
+    try:
+        content = json.loads(spec)
+    except ValueError:
+        return False  # damaged: it is not started
+    if not isinstance(content, dict):
+        return False
+    return bool(content.get("env_names") or content.get("header_names") or "${secret:" in spec)
