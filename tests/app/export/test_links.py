@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -103,7 +104,8 @@ def test_no_value_of_a_server_is_in_a_link_whatever_address_it_is_made_of(host_i
 
 def test_only_through_mode_of_no_project_has_a_link(stocked, tmp_path) -> None:
     assert not planned(stocked, "cursor", NATIVE).link
-    assert not planned(stocked, "cursor", project=tmp_path).link
+    stocked.places = replace(stocked.places, project=tmp_path)
+    assert not planned(stocked, "cursor").link
     assert {facts.id for facts in load_hosts() if facts.link} == set(FILES)
 
 
