@@ -69,25 +69,23 @@ class Credentials:
         """The credential that counts for the caller. Raises ToolcribError where one is missing."""
         if server.sign_in == NONE:
             return Secrets()
-        member = caller.member.member_id if server.sign_in == MEMBER else 0
-        organisation = caller.member.organisation_id
+        is_own = server.sign_in == MEMBER
         with as_member(self._pool, caller.member) as connection:
-            row = upstream_secrets.load(connection, organisation, server.id, member)
-        if row is None:
-            who = "You have" if member else "The team has"
+            kept = self._kept(connection, caller, server, shared=not is_own)
+        if kept is None:
+            who = "You have" if is_own else "The team has"
             raise ToolcribError(
                 f"{who} no credential for {server.name}.",
                 f"Sign in: toolcrib team sign-in {quoted(server.name)}, or View, Profile, Team… in"
                 f" Toolcrib. Or store a token: toolcrib team credential {quoted(server.name)}"
-                if member
+                if is_own
                 else "Ask an admin of the team.",
             )
-        kept = self._opened(row.sealed, server, caller, member)
         if kept == _ENDED:
             raise _ended(server)
-        if _GRANT not in kept:
+        grant = _grant(kept)
+        if grant is None:
             return Secrets.from_json(kept)
-        grant = Grant(**kept[_GRANT])
         if grant.has_ended(time.time() + _EARLY):
             grant = self._renewed(caller, server, grant.access_token)
         return _bearer(grant)
@@ -108,16 +106,11 @@ class Credentials:
 
     def end(self, caller: Caller, server: Server, refused: Target) -> ToolcribError:
         """Remember that the caller's sign-in counts no more; the error that says what to do."""
-        own = caller.member
-        with as_member(self._pool, own) as connection:
-            row = upstream_secrets.load(
-                connection, own.organisation_id, server.id, own.member_id, alone=True
-            )
-            kept = self._opened(row.sealed, server, caller, own.member_id) if row else {}
-            is_sign_in = _GRANT in kept
-            if is_sign_in and kept[_GRANT]["access_token"] == _token_of(refused):
+        with as_member(self._pool, caller.member) as connection:
+            grant = _grant(self._kept(connection, caller, server, alone=True))
+            if grant is not None and grant.access_token == _token_of(refused):
                 self._keep(connection, caller, server, _ENDED)
-        return _ended(server) if is_sign_in else _not_taken(server)
+        return _ended(server) if grant else _not_taken(server)
 
     def states(self, caller: Caller, servers: Iterable[Server]) -> dict[str, str]:
         """State of the caller's own credential for each of these servers, by its name."""
@@ -125,19 +118,29 @@ class Credentials:
             return {one.name: self._state(connection, caller, one) for one in servers}
 
     def _state(self, connection: Connection, caller: Caller, server: Server) -> str:
-        own = caller.member
-        row = upstream_secrets.load(connection, own.organisation_id, server.id, own.member_id)
-        if row is None:
-            return MISSING
         try:
-            kept = self._opened(row.sealed, server, caller, own.member_id)
+            kept = self._kept(connection, caller, server)
         except SealedError:
             return MISSING
-        return STATES.get(next(iter(kept), ""), STORED)
+        return MISSING if kept is None else STATES.get(next(iter(kept), ""), STORED)
 
-    def _opened(self, sealed: bytes, server: Server, caller: Caller, member: int) -> Json:
-        where = place(caller.member.organisation_id, server.id, member)
-        kept: Json = json.loads(self._sealer.open(sealed, where))
+    def _kept(
+        self,
+        connection: Connection,
+        caller: Caller,
+        server: Server,
+        *,
+        shared: bool = False,
+        alone: bool = False,
+    ) -> Json | None:
+        """Credential of the caller, or of the organisation; `alone` until the transaction ends."""
+        whose = 0 if shared else caller.member.member_id
+        organisation = caller.member.organisation_id
+        row = upstream_secrets.load(connection, organisation, server.id, whose, alone=alone)
+        if row is None:
+            return None
+        where = place(organisation, server.id, whose)
+        kept: Json = json.loads(self._sealer.open(row.sealed, where))
         return kept
 
     def _renewed(self, caller: Caller, server: Server, known: str) -> Grant:
@@ -145,17 +148,12 @@ class Credentials:
 
         Raises ToolcribError where only the member can help.
         """
-        own = caller.member
-        with as_member(self._pool, own) as connection:
-            row = upstream_secrets.load(
-                connection, own.organisation_id, server.id, own.member_id, alone=True
-            )
-            kept = self._opened(row.sealed, server, caller, own.member_id) if row else {}
-            now = Grant(**kept[_GRANT]) if _GRANT in kept else None
-            if now is not None and now.access_token != known:
-                return now
+        with as_member(self._pool, caller.member) as connection:
+            now = _grant(self._kept(connection, caller, server, alone=True))
             if now is None:
                 raise _ended(server)
+            if now.access_token != known:
+                return now
             try:
                 with httpx2.Client(transport=GuardedSender(self._guard), timeout=10.0) as client:
                     fresh = refreshed(now, time.time(), client)
@@ -177,21 +175,24 @@ class Credentials:
         """Forget the caller's credential: the sign-in that it was, and True if there was one."""
         own = caller.member
         with as_member(self._pool, own) as connection:
-            row = upstream_secrets.load(
-                connection, own.organisation_id, server.id, own.member_id, alone=True
-            )
+            try:
+                kept = self._kept(connection, caller, server, alone=True)
+            except SealedError:
+                kept = {}  # it goes all the same
             upstream_secrets.delete(connection, own.organisation_id, server.id, own.member_id)
-        try:
-            kept = self._opened(row.sealed, server, caller, own.member_id) if row else {}
-        except SealedError:
-            kept = {}  # it is gone all the same
-        return (Grant(**kept[_GRANT]) if _GRANT in kept else None), row is not None
+        return _grant(kept), kept is not None
 
     def _keep(
-        self, connection: Connection, caller: Caller, server: Server, value: Json, member: int = -1
+        self,
+        connection: Connection,
+        caller: Caller,
+        server: Server,
+        value: Json,
+        *,
+        shared: bool = False,
     ) -> None:
         own = caller.member
-        whose = own.member_id if member < 0 else member
+        whose = 0 if shared else own.member_id
         where = place(own.organisation_id, server.id, whose)
         upstream_secrets.save(
             connection,
@@ -204,9 +205,12 @@ class Credentials:
 
     def save(self, caller: Caller, server: Server, secrets: Secrets, *, shared: bool) -> None:
         """Keep a credential: the caller's own, or (shared, by an admin) the organisation's."""
-        member = 0 if shared else caller.member.member_id
         with as_member(self._pool, caller.member) as connection:
-            self._keep(connection, caller, server, secrets.to_json(), member)
+            self._keep(connection, caller, server, secrets.to_json(), shared=shared)
+
+
+def _grant(kept: Json | None) -> Grant | None:
+    return Grant(**kept[_GRANT]) if kept and _GRANT in kept else None
 
 
 def _bearer(grant: Grant) -> Secrets:
