@@ -53,39 +53,39 @@ def file_tools(
     """
     route = host.native
     switched = native and route is not None and route.route != "entry" and not route.partial
-    found = _Found()
+    brought = _Brought()
     for reading, entry, server in _entries(catalog, readings, counts):
         if server is None:
-            found.unread.append(entry.name)
+            brought.unread.append(entry.name)
             continue
         rows = [row for row in catalog.of_server(server.id) if row.usable]
         if not rows and not server.read_at:
-            found.unread.append(entry.name)
+            brought.unread.append(entry.name)
         narrowed = switched and reading.scope not in LEFT_ALONE and entry.name not in beside
         hidden = bool(entry.pruned) or (narrowed and server.trusted)
         kept = [row for row in rows if (row.shown or not hidden) and not entry.hides(row.tool.name)]
         if rows:
-            found.take(entry, server, kept)
-    own = _once(found.own)
-    sent = replace(as_sent(host, own), direct=tuple(_once(found.direct)))
+            brought.take(entry, server, kept)
+    own = _once(brought.own)
+    sent = replace(as_sent(host, own), direct=tuple(_once(brought.direct)))
     entries = [one for one in readings if one.through and counts(one, None)]
     if not entries:
-        mode = PRUNED if found.pruned else NATIVE if native else AS_IS
-        return FileTools(mode, sent.with_again(host, found.again), unread=tuple(found.unread))
+        mode = PRUNED if brought.pruned else NATIVE if native else AS_IS
+        return FileTools(mode, sent.with_again(host, brought.again), unread=tuple(brought.unread))
     lists = [one.behind for one in entries]
     reached = {name for behind in lists if behind is not None for name in behind}
     served = catalog if None in lists else catalog.only(reached)
     return FileTools(
         THROUGH,
-        with_menu(host, sent, own, served).with_again(host, found.again),
+        with_menu(host, sent, own, served).with_again(host, brought.again),
         tuple(server.name for server in served.servers),
         None not in lists,
-        tuple(found.unread),
+        tuple(brought.unread),
     )
 
 
 @dataclass(slots=True)
-class _Found:
+class _Brought:
     """Tools that entries bring, as they are met."""
 
     own: list[CatalogTool] = field(default_factory=list)
