@@ -57,22 +57,25 @@ def _refuse_older(current: int, first: int, path: str) -> None:
 
 
 def _copy_aside(db: apsw.Connection, path: str) -> None:
-    import shutil  # the gateway's start has no use for it
-
-    db.pragma("wal_checkpoint", "TRUNCATE")
+    """Keep the store of one moment: gateways of the older version go on reading and writing."""
     # a random name made anew: a link planted there is not followed
     beside = os.path.join(os.path.dirname(path), f".toolcrib-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(path, "rb") as old, os.fdopen(os.open(beside, flags, 0o600), "wb") as new:
-        try:
-            lock(new.fileno(), waits=True)  # so that it is not cleared away as a killed process's
-            shutil.copyfileobj(old, new)
-            new.flush()
-            os.fsync(new.fileno())
-        except OSError:
-            os.unlink(beside)
-            raise
-    os.replace(beside, f"{path}.v{version(db)}.bak")
+    handle = os.open(beside, flags, 0o600)
+    try:
+        lock(handle, waits=True)  # so that it is not cleared away as a killed process's
+        with contextlib.closing(apsw.Connection(beside)) as copy:
+            copy.pragma("journal_mode", "memory")  # no file beside it that a kill would leave
+            with copy.backup("main", db, "main") as pages:
+                pages.step()
+            number = version(copy)
+        os.fsync(handle)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    finally:
+        os.close(handle)
+    os.replace(beside, f"{path}.v{number}.bak")
 
 
 def roll_back(db: apsw.Connection) -> None:

@@ -3,6 +3,7 @@ import os
 import shutil
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -110,6 +111,24 @@ def test_migrating_makes_a_copy_first_and_records_each_step(
     copy = apsw.Connection(str(tmp_path / f"toolcrib.db.v{newest}.bak"))
     assert copy.pragma("user_version") == newest
     copy.close()
+
+
+def test_the_copy_holds_what_a_gateway_that_reads_keeps_in_the_write_ahead_log(
+    written_by_f523704: Path,
+) -> None:
+    old, reading = (apsw.Connection(str(written_by_f523704)) for _ in range(2))
+    old.pragma("journal_mode", "wal")
+    old.execute("INSERT INTO profiles (name) VALUES ('before')")
+    reading.execute("BEGIN")
+    assert reading.execute("SELECT count(*) FROM profiles").fetchone()  # a snapshot, held open
+    old.execute("INSERT INTO profiles (name) VALUES ('last')")
+    db = open_store(written_by_f523704)
+    with closing(apsw.Connection(f"{written_by_f523704}.v10.bak")) as copy:
+        assert copy.pragma("user_version") == 10
+        assert copy.pragma("integrity_check") == "ok"
+        assert ("last",) in copy.execute("SELECT name FROM profiles").fetchall()
+    for one in (db, reading, old):
+        one.close()
 
 
 def test_a_migration_that_fails_leaves_the_old_version(
