@@ -11,7 +11,7 @@ def limit_warnings(host: HostFacts, rows: Sequence[CatalogTool]) -> list[str]:
     warnings: list[str] = []
     if host.tool_limit and len(rows) > host.tool_limit:
         takes = "takes at most" if host.limit_kind == "hard" else "works best with at most"
-        warnings.append(f"{host.name} {takes} {host.tool_limit} tools; {len(rows)} are on.")
+        warnings.append(f"{host.name} {takes} {host.tool_limit:,} tools; {len(rows):,} are on.")
     if long := long_names(host, rows):
         example = long[0].tool.tool_id
         warnings.append(

@@ -40,7 +40,7 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
         return Recommendation(NATIVE if native else PRUNED, reason, 0, note)
     limit = host.tool_limit
     if limit and len(shown) > limit:
-        reason = f"{host.name} takes about {limit} tools and {len(shown)} are on."
+        reason = f"{host.name} takes about {limit:,} tools and {len(shown):,} are on."
         return Recommendation(THROUGH, reason, through, note)
     if on_tokens > catalog.settings.budget.tokens:
         reason = f"The tools that are on take {on_tokens:,} tokens, over the profile's budget."

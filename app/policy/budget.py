@@ -127,7 +127,7 @@ def _of_tokens(tokens: int, budget: Budget) -> tuple[str, str]:
 def _of_tools(tools: int, budget: Budget) -> tuple[str, str]:
     cap = budget.max_tools
     if cap and tools > cap:
-        return BLOCK, f"{tools} tools are {tools - cap} over the cap of {cap}."
+        return BLOCK, f"{tools:,} tools are {tools - cap:,} over the cap of {cap:,}."
     if cap and 100 * tools >= budget.warn_percent * cap:
-        return WARN, f"{tools} tools are close to the cap of {cap}."
+        return WARN, f"{tools:,} tools are close to the cap of {cap:,}."
     return PASS, ""

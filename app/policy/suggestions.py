@@ -69,7 +69,9 @@ def _beyond(largest_first: Sequence[CatalogTool], shown: int, host: str, limit: 
     tools = largest_first[: shown - int(_ROOM * limit)]
     if not tools:
         return []
-    title = f"{plural(len(tools), 'tool')}, the largest, as {host} takes {limit} and {shown} are on"
+    title = (
+        f"{plural(len(tools), 'tool')}, the largest, as {host} takes {limit:,} and {shown:,} are on"
+    )
     evidence = f"{shown - len(tools)} would be left, which leaves room for new ones."
     return [_move("host limit", title, tools, evidence)]
 

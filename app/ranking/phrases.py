@@ -99,7 +99,10 @@ def value(verdict: Verdict) -> str:
         return verdict.reasons[0].sentence
     have, needed = verdict.have, verdict.needed
     if verdict.gate == SCORE:
-        return "{} is under {}".format(*_told_apart(have, needed))
+        texts = _told_apart(have, needed)
+        if texts[0] == texts[1]:  # 0 where any score at all would do, or very near
+            return f"just under {texts[1]}" if float(texts[0]) else "nothing of the query is in it"
+        return "{} is under {}".format(*texts)
     if verdict.gate == TOP_K:
         return f"rank {have:.0f}, top-k is {needed:.0f}"
     if verdict.gate == BUDGET:

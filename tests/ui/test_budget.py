@@ -203,7 +203,8 @@ def test_ticking_everything_offered_gets_out_of_block(show, services, qtbot):
     table, needed = page.moves.model, f"{before + 1:,}"
     rows = [table.index(row, table.place(TITLE)) for row in range(table.rowCount())]
     assert rows[-1].data() == "1 tool more, the next largest"
-    assert "All of these together are enough." in page.moves.evidence.text()
+    text = page.moves.evidence.text()
+    assert "All of these together are enough." in text and "suffice" not in text
     assert page.moves.sum.text() == f"What is ticked frees 0 of {needed} tokens ≈: not enough yet."
     for row in rows:
         table.setData(row, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
@@ -241,7 +242,7 @@ def test_the_proposals_count_what_the_hosts_model_gets(show, services, places, q
         f"What is ticked frees 0 of {over - smallest.cost:,} tokens ≈: not enough yet."
     )
     through = f"{services.hosts.size.through:,}"
-    assert f"Through Toolcrib the model of Cursor gets {through} tokens" in text
+    assert f"Or let Cursor go through Toolcrib: its model then gets {through} tokens" in text
 
 
 def test_window_and_command_line_offer_the_same_moves(
@@ -355,10 +356,15 @@ def test_the_headline_and_the_proposals_are_about_the_host_in_view(show, service
     set_budget(page, qtbot, 3_000)
     settled(qtbot, page)
     assert page.moves.headline.text() == "To get Cursor out of BLOCK, free 95 tokens ≈"
-    assert "Cursor is left as it is: " in page.moves.evidence.text()
+    text = page.moves.evidence.text()
+    assert "What you turn off reaches Cursor once you write its config in Hosts." in text
+    assert ("Or let Cursor go through Toolcrib: its model then gets " in text) != (
+        page.moves._plan is not None and page.moves._plan.enough
+    )
     services.hosts.choose(EVERY)
     settled(qtbot, page)
     assert page.moves.headline.text().startswith("To get all servers together out of BLOCK")
+    assert "Cursor" not in page.moves.evidence.text()
 
 
 def test_the_table_keeps_its_rows_at_200_per_cent_and_the_page_scrolls(show, theme, qtbot):

@@ -21,6 +21,11 @@ def test_a_cap_on_the_number_of_tools_counts_whatever_their_size(tools: int, wor
     assert len(found.reasons) == (word != "PASS")
 
 
+def test_large_counts_of_tools_have_their_thousands_apart() -> None:
+    (reason,) = verdict(100, 1_500, Budget(max_tools=40)).reasons
+    assert reason == "1,500 tools are 1,460 over the cap of 40."
+
+
 def test_the_worse_of_both_counts_and_both_are_said() -> None:
     found = verdict(30_000, 39, Budget(max_tools=40))
     assert found.word == "BLOCK"

@@ -12,7 +12,7 @@ from app.catalog.conditions import State
 from app.core.settings import RoutingSettings
 from app.ranking import phrases
 from app.ranking.fuse import NO_EXTRAS, Extras, Signals, fuse, shares
-from app.ranking.gates import EARLY, GATES, Candidate, judge
+from app.ranking.gates import EARLY, GATES, SCORE, Candidate, Verdict, judge
 from store.records import ServerRecord, ServerSpec, TokenCount, ToolRecord
 
 SERVER = ServerRecord(1, "s", ServerSpec("stdio", "k"), True, "read", "")
@@ -69,7 +69,7 @@ def test_a_tool_is_out_for_a_reason_and_in_without_one(candidates, cut, floor):
     chosen = RoutingSettings(cut=cut, floor=floor, k=3, token_budget=1500)
     for verdict in judge(candidates, chosen, conditions=CONDITIONS).verdicts:
         assert verdict.gate in ("", *GATES)
-        assert phrases.why(verdict)
+        assert phrases.why(verdict) and "0.0000 is under 0.0000" not in phrases.why(verdict)
         assert bool(verdict.gate) == (verdict.remedy is not None) == bool(phrases.remedy(verdict))
 
 
@@ -121,3 +121,9 @@ def test_the_shares_sum_to_one(length, steps):
     found = shares(length, has_steps=steps)
     total = found.meaning + found.words + found.step_meaning + found.step_words
     assert total == pytest.approx(1)
+
+
+def test_a_tool_with_nothing_of_the_query_says_so_without_two_equal_figures():
+    assert phrases.why(Verdict(SCORE, have=0.0, needed=1e-9)) == "Nothing of the query is in it"
+    assert phrases.why(Verdict(SCORE, have=0.626, needed=0.631)) == "0.6260 is under 0.6310"
+    assert phrases.why(Verdict(SCORE, have=0.63091, needed=0.63094)) == "Just under 0.6309"

@@ -81,15 +81,11 @@ def _named(move: Move) -> str:
 
 _LEAST_ROWS = 3  # that the list shows; more where there is room
 _WITHIN = "Within the budget: nothing has to go."
-_NOT_ENOUGH = "These do not suffice."
 _NONE = "No tool stands out to be turned off."
 _SIZES = "No calls are counted yet, so these are chosen by size."
-_ELSE = (
-    "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
-    " tools."
-)
-_THROUGH = "Through Toolcrib the model of {} gets {:,} tokens ≈ in all."
-_AS_IS = "{} is left as it is: what you turn off reaches it once you write its config in Hosts."
+_ELSE = "Or let hosts go through Toolcrib: their models then get a menu of two tools."
+_THROUGH = "Or let {} go through Toolcrib: its model then gets {:,} tokens ≈ in all."
+_AS_IS = "What you turn off reaches {} once you write its config in Hosts."
 _OFF_ALREADY = "That write alone frees {:,} tokens of tools that are off already."
 
 
@@ -150,8 +146,9 @@ class BudgetMoves(QFrame):
         self.headline.setText(_headline(verdict, size.host if size else ""))
         lines = [plan.evidence] if over else [_WITHIN, plan.evidence]
         if over and not plan.enough:
-            none = _SIZES if suggestions else _NONE
-            lines += [_NOT_ENOUGH if plan.moves else none, _offered(plan, moves), _ELSE]
+            if not plan.moves:
+                lines.append(_SIZES if suggestions else _NONE)
+            lines += [_offered(plan, moves), _ELSE if size is None else ""]
         if over and size is not None:
             lines += _of_host(size, verdict, plan)
         self.evidence.setText(" ".join(line for line in lines if line))
