@@ -279,12 +279,13 @@ def test_the_way_out_takes_hooks_out_as_well(page, qtbot, home, monkeypatch):
     qtbot.waitUntil(lambda: not page.side.way_out.isHidden(), timeout=TIMEOUT)
     asked = []
     monkeypatch.setattr(
-        "ui.pages.hosts.way_out.restore_hosts",
-        lambda _parent, names, _lost: asked.append(names) or True,
+        "ui.pages.hosts.way_out.confirm",
+        lambda _parent, _text, more, *, yes: asked.append((more, yes)) or True,
     )
     page.side.way_out.click()
     qtbot.waitUntil(lambda: page.messages.text == "Restored 1 file.", timeout=TIMEOUT)
-    assert [list(names) for names in asked] == [["Claude Code"]]
+    ((more, yes),) = asked
+    assert more.startswith("Claude Code: back to the state before Toolcrib.") and yes == "Restore"
     assert (home / SETTINGS).read_text() == OWN
     qtbot.waitUntil(lambda: page.side.way_out.isHidden(), timeout=TIMEOUT)
 

@@ -1,8 +1,8 @@
 """Columns of tables as values: a table is a tuple of them, and nothing is counted beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QStyledItemDelegate
@@ -18,28 +18,16 @@ RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
-class Head(Protocol):
-    """Interface of a column to its view, for rows of any kind."""
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column as its view takes it, for rows of any kind; code finds it by its title."""
 
-    @property
-    def title(self) -> str:
-        """Its name, by which code finds it."""
-
-    @property
-    def delegate(self) -> MakeDelegate | None:
-        """Delegate that paints its cells; None: the view's own."""
-
-    @property
-    def width(self) -> int:
-        """Pixels at the usual text size, 0: what the others leave."""
-
-    @property
-    def tip(self) -> str:
-        """Tooltip of the heading."""
-
-    @property
-    def right(self) -> bool:
-        """True if it is aligned right, as numbers are."""
+    title: str
+    _: KW_ONLY
+    delegate: MakeDelegate | None = None  # paints its cells; None: the view's own
+    width: int = 0  # pixels at the usual text size, 0: what the others leave
+    tip: str = ""  # of the heading
+    right: bool = False  # as numbers are aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +55,27 @@ class Cell(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[R]):
-    """A column of a table whose rows are all of one kind; see Cell and Head."""
+class Column(Head, Generic[R]):
+    """A column of a table whose rows are all of one kind; see Cell."""
 
-    title: str
     text: Callable[[R], str]
     sort: Callable[[R], SortKey] | None = None
-    delegate: MakeDelegate | None = None
-    width: int = 0
-    tip: str = ""
-    right: bool = False
     roles: Roles[R] = field(default_factory=dict)
+
+    def sort_key(self, row: R) -> SortKey:
+        """Key by which rows are sorted."""
+        return self.sort(row) if self.sort else self.text(row).lower()
 
 
 G = TypeVar("G")
 
 
 @dataclass(frozen=True, slots=True)
-class TreeColumn(Generic[G, R]):
+class TreeColumn(Head, Generic[G, R]):
     """A column of a tree of groups (G) with rows (R) below them."""
 
-    title: str
     group: Cell[G]
     row: Cell[R]
-    delegate: MakeDelegate | None = None
-    width: int = 0
-    tip: str = ""
-    right: bool = False
 
 
 def cell_value(value: object, role: int) -> object:

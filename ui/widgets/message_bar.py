@@ -13,7 +13,6 @@ from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import Press
 
-Button = Press
 INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
 _ICONS = {
     INFO: "information-outline",

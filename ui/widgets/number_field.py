@@ -10,8 +10,8 @@ def number_field(name: str, least: int, most: int, *, step: int = 1, unit: str =
     return spin
 
 
-def amount_field(name: str, most: float, *, step: float = 0.5, zero: str) -> QDoubleSpinBox:
-    """A spin box for an amount with two decimals; `zero` is shown in the place of 0."""
+def amount_field(name: str, most: float, *, step: float = 0.5, zero: str = "") -> QDoubleSpinBox:
+    """A spin box for an amount with two decimals; `zero`, if any, is shown for 0."""
     spin = QDoubleSpinBox(maximum=most, singleStep=step)
     spin.setSpecialValueText(zero)
     _dress(spin, name)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 
 BAR = int(Qt.ItemDataRole.UserRole) + 2  # (solid share, hatched share) or None
 BADGE = int(Qt.ItemDataRole.UserRole) + 3  # BadgeText of the cell, or None
+SORT = int(Qt.ItemDataRole.UserRole) + 5  # the value that a proxy sorts rows by
 FAINT = int(Qt.ItemDataRole.UserRole) + 4  # True: the row is off, its text is faint
 
 

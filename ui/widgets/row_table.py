@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from ui.widgets.columns import Column, cell_value, head_data, place, side
 from ui.widgets.guarded import Guarded
+from ui.widgets.roles import SORT
 
 R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
@@ -75,6 +76,8 @@ class RowTable(Guarded, QAbstractTableModel, Generic[R]):
             return column.text(row)
         if role == _ROLE.TextAlignmentRole:
             return side(column)
+        if role == SORT:
+            return column.sort_key(row)
         return cell_value(self.row_data(row, role), role)
 
     def row_data(self, _row: R, _role: int) -> object:

@@ -172,7 +172,7 @@ class UsageTree(Guarded, QAbstractItemModel):
                 TOKENS,
                 Cell(lambda use: count(use.tokens), lambda use: use.tokens, {BAR: self._share}),
                 Cell(lambda use: count(use.row.cost), lambda use: use.row.cost, {BAR: self._bar}),
-                BarDelegate,
+                delegate=BarDelegate,
                 tip="What hosts may get of a server: used, and hatched the part without a call.",
             ),
             TreeColumn(

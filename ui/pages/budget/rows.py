@@ -29,7 +29,7 @@ class BudgetTable(RowTable[HostSize]):
                     TOKENS,
                     lambda size: f"{size.verdict.tokens:,}",
                     lambda size: size.verdict.tokens,
-                    BarDelegate,
+                    delegate=BarDelegate,
                     tip="What the model gets at its first request, computed from what is on now.",
                     roles={BAR: lambda size: (size.verdict.tokens / self._reach, 0.0)},
                 ),

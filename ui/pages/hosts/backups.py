@@ -2,23 +2,28 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QTreeView, QWidget
 
 from app.core.text import plural
 from app.export.backups import Backup
 from ui.look.theme import ROW, Theme
 from ui.pages.hosts.session import HostsSession, when
 from ui.widgets.boxes import hbox, vbox
-from ui.widgets.delegates import RowDelegate
+from ui.widgets.columns import Column
 from ui.widgets.diff_rows import DiffRow, change_count
 from ui.widgets.diff_view import DiffView
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
+from ui.widgets.row_table import RowTable
+from ui.widgets.rows import as_table
 
-_COLUMNS = ("Copied before the write of", "File", "Size")
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_COLUMNS: tuple[Column[Backup], ...] = (
+    Column("Copied before the write of", lambda backup: when(backup.at), width=220),
+    Column("File", lambda backup: str(backup.file)),
+    Column("Size", lambda backup: f"{backup.size:,} bytes", width=110, right=True),
+)
 
 
 class BackupsSheet(QWidget):
@@ -33,14 +38,9 @@ class BackupsSheet(QWidget):
     def __init__(self, theme: Theme, desk: HostsSession) -> None:
         super().__init__()
         self._desk = desk
-        self._backups: Sequence[Backup] = ()
         self._title = theme.heading(PlainLabel(), 2)
-        self.list = named(QTreeWidget(), "Backups", name="backupList")
-        self.list.setHeaderLabels(_COLUMNS)
-        self.list.setRootIsDecorated(False)
-        self.list.setUniformRowHeights(True)
-        self.list.setItemDelegate(RowDelegate(theme, ROW, self.list))
-        self.list.headerItem().setTextAlignment(2, _RIGHT)
+        self.model: RowTable[Backup] = RowTable(_COLUMNS, self)
+        self.list = as_table(named(QTreeView(), "Backups", name="backupTable"), self.model, theme)
         self.diff = DiffView(theme)
         self.diff.before.setObjectName("backupBefore")
         self.diff.after.setObjectName("backupAfter")
@@ -48,30 +48,19 @@ class BackupsSheet(QWidget):
         self.restore = push_button("Restore", self._restore, look="primary")
         close = push_button("Close", self.closed)
         self._lay_out(close)
-        self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
+        self.list.selectionModel().currentRowChanged.connect(lambda *_: self._compare())
 
     def show_backups(self, host: str, backups: Sequence[Backup]) -> None:
         """Show a host's copies."""
-        self._backups = backups
         self._title.setText(f"Backups of {host}")
-        self.list.clear()
-        for backup in backups:
-            item = QTreeWidgetItem([when(backup.at), str(backup.file), f"{backup.size:,} bytes"])
-            item.setTextAlignment(2, _RIGHT)
-            self.list.addTopLevelItem(item)
+        self.model.replace_rows(backups)
         self.list.setFixedHeight((min(len(backups), 6) + 2) * ROW)
-        self.list.setColumnWidth(0, 220)
-        self.list.setColumnWidth(1, 420)
-        first = self.list.topLevelItem(0)
-        if first is not None:
-            self.list.setCurrentItem(first)
+        self.list.setCurrentIndex(self.model.index(0, 0))
 
     @property
     def current(self) -> Backup | None:
         """The copy chosen."""
-        item = self.list.currentItem()
-        row = self.list.indexOfTopLevelItem(item) if item is not None else -1
-        return self._backups[row] if 0 <= row < len(self._backups) else None
+        return self.model.row(self.list.currentIndex().row())
 
     def _compare(self) -> None:
         self.restore.setEnabled(False)  # until the difference is in view

@@ -1,11 +1,12 @@
 """One change of a host's file, to be looked at and then written: difference, notes, one button."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.core.errors import ToolcribError
 from app.export.masking import DiffFile
 from app.export.plan import Plan
 from ui.look.text import with_tilde
@@ -15,9 +16,18 @@ from ui.widgets.diff_rows import diff_rows
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
+from ui.widgets.message_bar import MessageBar
 from ui.widgets.push_button import push_button
 
 KEPT = "A dated copy is kept; undo takes back this change only."
+
+
+def say_refused(
+    messages: MessageBar, error: ToolcribError, preview_again: Callable[[], object]
+) -> None:
+    """Say why nothing was written, with the way to a new preview."""
+    refused = ToolcribError(f"Not written: {error.title}", error.hint)
+    messages.error(refused, ("Refresh preview", preview_again))
 
 
 class ChangeSheet(QWidget):
@@ -39,8 +49,6 @@ class ChangeSheet(QWidget):
         self.diff = DiffView(theme)
         self.diff.before.setObjectName(f"{name}Before")
         self.diff.after.setObjectName(f"{name}After")
-        for side in (self.diff.before, self.diff.after):
-            theme.dress_fixed(side)
         self.hint = PlainLabel(wrap=True, look="faint")
         self.close_button = push_button("Cancel", self.closed)
         self.write = push_button("", self._give, look="primary", name=f"write{name.capitalize()}")

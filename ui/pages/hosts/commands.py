@@ -28,7 +28,7 @@ def _step(plan: Plan) -> str:
 
 
 class WriteCommand(LateCommand):
-    """A write that was made already; the first redo does nothing.
+    """A write that was made.
 
     Whether it can be taken back is known only when the files were looked at: a refused undo leaves
     the step on the stack as done. Redo writes nothing: it shows what writing would change by then.
@@ -48,25 +48,17 @@ class WriteCommand(LateCommand):
         super().__init__(f"{name} ({on})" if on else name)
         self._plan, self._files, self._desk = written.plan, written, desk
         self._stack, self._show_preview = stack, show_preview
-        self._pushed = False
         self._written = True
         self.quiet = bool(on)  # the window has no news of it
-        self._stepping = False  # the stack is moved back to where the files are
 
-    def redo(self) -> None:
+    def again(self) -> None:
         """Show what writing again would change; the step stays to be redone."""
-        if not self._pushed:
-            self._pushed = True
-            return
-        self.quiet = True
-        if not self._stepping:
-            self._show_preview(self._plan)
-            QTimer.singleShot(0, self._step_back)
+        self._show_preview(self._plan)
+        QTimer.singleShot(0, lambda: self.follow(self._stack, done=False))
 
-    def undo(self) -> None:
+    def take_back(self) -> None:
         """Take the write back; refused when the places that it changed were changed since."""
-        self.quiet = True
-        if self._written and not self._stepping:
+        if self._written:
             self._written = False
             self._desk.undo(self._files, self._on_undone, self._on_refused)
 
@@ -75,20 +67,4 @@ class WriteCommand(LateCommand):
 
     def _on_refused(self, _error: ToolcribError) -> None:
         self._written = True
-        if self._stack.index() < self._stack.count() and self._is(self._stack.index()):
-            self._move(self._stack.redo)
-
-    def _step_back(self) -> None:
-        if self._stack.index() and self._is(self._stack.index() - 1):
-            self._move(self._stack.undo)
-
-    def _is(self, number: int) -> bool:
-        return self._stack.command(number) is self
-
-    def _move(self, move: Callable[[], None]) -> None:
-        """Move the stack without doing anything to files."""
-        self._stepping = True
-        try:
-            move()
-        finally:
-            self._stepping = False
+        self.follow(self._stack, done=True)

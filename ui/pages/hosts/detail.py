@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QFrame,
-    QPushButton,
     QRadioButton,
     QStackedWidget,
     QTabBar,
@@ -76,24 +75,25 @@ class HostDetail(QWidget):
         self.headline = theme.heading(PlainLabel(), 1)
         self.notes = PlainLabel(wrap=True)
         self.advice = QWidget()  # what the advice can be followed with
-        self.go_through = QPushButton("Go through Toolcrib…")
-        self.go_through.setToolTip("Show the change before it is written")
-        self.suggest = QPushButton("Suggest tools for each prompt…")
-        self.suggest.setToolTip("Show the hook before it is written")
+        self.go_through = push_button(
+            "Go through Toolcrib…", tip="Show the change before it is written"
+        )
+        self.suggest = push_button(
+            "Suggest tools for each prompt…", tip="Show the hook before it is written"
+        )
         self.files = named(QTabBar(), "Files")
         self.diff = DiffView(theme)
-        for side in (self.diff.before, self.diff.after):
-            theme.dress_fixed(side)
-        self.wrap = QCheckBox("Wrap lines")
-        self.wrap.setObjectName("wrapLines")
-        self.wrap.setToolTip("Cut long lines to the width, alike on both sides")
+        words = "Cut long lines to the width, alike on both sides"
+        self.wrap = named(QCheckBox("Wrap lines"), name="wrapLines", tip=words)
         self.wrap.setChecked(self.diff.wraps)
         self.nothing = PlainLabel(wrap=True, look="faint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hint = PlainLabel(KEPT, wrap=True, look="faint")
-        self.tools = QPushButton(" What the model gets")  # the blank keeps the icon off the words
-        self.tools.setObjectName("hostToolsButton")
-        self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
+        self.tools = push_button(
+            " What the model gets",  # the blank keeps the icon off the words
+            name="hostToolsButton",
+            tip="Exactly which tools and tokens this host's model gets now",
+        )
         self.backups = push_button("Backups")
         self.copy = push_button("Copy")
         self.link = push_button(

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.errors import ToolcribError
 from app.export.plan import EDIT, REMOVE, EntryChange, Plan
+from ui.pages.hosts.change_sheet import say_refused
 from ui.pages.hosts.entry_sheet import EntryPreview, EntrySheet
 from ui.pages.hosts.session import HostsSession
 from ui.widgets.message_bar import DONE, WARN, MessageBar
@@ -69,8 +70,7 @@ class EntryFlow(QObject):
         change = self._change
         if change is None:
             return False
-        again = ("Refresh preview", lambda: self.open(change))
-        self._messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
+        say_refused(self._messages, error, lambda: self.open(change))
         return True
 
     def _on_previewed(self, preview: EntryPreview) -> None:

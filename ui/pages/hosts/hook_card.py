@@ -67,12 +67,17 @@ class HookCard(SwitchCard):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Suggest tools for each prompt")
         self.switch.setObjectName("hookSwitch")
-        self.update_button = push_button("Update…", lambda: self.change_wanted.emit(True))
-        self.update_button.setObjectName("updateHook")
-        self.update_button.setToolTip("Update the hook to the way this host gets its tools now")
-        self.list_button = push_button("Narrow the list…")
-        self.list_button.setObjectName("narrowList")
-        self.list_button.setToolTip("Show the hook that removes tools that do not fit a request")
+        self.update_button = push_button(
+            "Update…",
+            lambda: self.change_wanted.emit(True),
+            name="updateHook",
+            tip="Update the hook to the way this host gets its tools now",
+        )
+        self.list_button = push_button(
+            "Narrow the list…",
+            name="narrowList",
+            tip="Show the hook that removes tools that do not fit a request",
+        )
         for button in (self.update_button, self.list_button):
             self._row.addWidget(button)
 

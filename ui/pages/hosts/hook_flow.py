@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QStackedWidget
 
 from app.core.errors import ToolcribError
 from app.export.plan import Plan
+from ui.pages.hosts.change_sheet import say_refused
 from ui.pages.hosts.detail import HostDetail
 from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview, HookSheet, about_of
 from ui.pages.hosts.session import HostsSession
@@ -58,8 +59,7 @@ class HookFlow(QObject):
         preview = self._sheet.preview
         if self._stack.currentWidget() is not self._sheet or preview is None:
             return False
-        again = ("Refresh preview", lambda: self.open(preview.wanted, preview.about))
-        self._messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
+        say_refused(self._messages, error, lambda: self.open(preview.wanted, preview.about))
         return True
 
     def _on_previewed(self, preview: HookPreview) -> None:

@@ -16,10 +16,9 @@ from app.host_status.drift import OUTSIDE, Drift
 from app.host_status.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.pages.hosts.backups import BackupsSheet
-from ui.pages.hosts.change_sheet import ChangeSheet
+from ui.pages.hosts.change_sheet import ChangeSheet, say_refused
 from ui.pages.hosts.commands import WriteCommand
 from ui.pages.hosts.detail import HostDetail
-from ui.pages.hosts.dialogs import write_over_budget
 from ui.pages.hosts.entry_flow import EntryFlow
 from ui.pages.hosts.entry_sheet import EntrySheet
 from ui.pages.hosts.hook_flow import HookFlow
@@ -38,6 +37,7 @@ from ui.shell.services import Services
 from ui.widgets.boxes import splitter, stacked
 from ui.widgets.diff_rows import diff_rows, pair_lines
 from ui.widgets.message_bar import DONE, INFO, WARN
+from ui.widgets.question import confirm
 
 LIST_WIDTH = 220
 
@@ -326,7 +326,12 @@ class HostsPage(Page):
         preview = self.preview
         if preview is None or not preview.can_write:
             return
-        if preview.verdict.asks and not write_over_budget(self, preview.verdict):
+        if preview.verdict.asks and not confirm(
+            self,
+            preview.verdict.why_blocked,
+            "The profile asks before such a config is written.",
+            yes="Write anyway",
+        ):
             return
         if preview.plan.running:
             name = preview.plan.host.name
@@ -388,10 +393,8 @@ class HostsPage(Page):
             command.undo()
 
     def _on_refused(self, error: ToolcribError) -> None:
-        if self.changes.refused(error) or self.prompts.refused(error):
-            return
-        again = ("Refresh preview", self._refresh_preview)
-        self.messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
+        if not self.changes.refused(error) and not self.prompts.refused(error):
+            say_refused(self.messages, error, self._refresh_preview)
 
     def show_kept(self, error: ToolcribError, written: WrittenFiles) -> None:
         """Say why a write could not be taken back, at its host, in view."""

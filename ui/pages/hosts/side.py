@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QItemSelectionModel, QObject, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QListView, QPushButton, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
 from app.core.text import plural
 from app.host_status.drift import OUTSIDE
@@ -15,6 +15,7 @@ from ui.shell.host_state import state_text
 from ui.widgets.boxes import vbox
 from ui.widgets.delegates import Index, RowDelegate
 from ui.widgets.named import named
+from ui.widgets.push_button import push_button
 
 HEIGHT, ICON = 46, 20
 _LEFT, _RIGHT, _BESIDE = 10, 8, 10  # px around a row, and between icon and words
@@ -90,14 +91,16 @@ class HostsSide(QWidget):
         self._cells = HostDelegate(theme, self.list)
         self.list.setItemDelegate(self._cells)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.fold = QPushButton()
-        self.fold.setObjectName("foldHosts")
+        self.fold = push_button(
+            look="flat_link",
+            name="foldHosts",
+            tip="Applications that Toolcrib knows and that are not on this computer",
+        )
         self.fold.setCheckable(True)
-        self.fold.setProperty("flat_link", True)
-        self.fold.setToolTip("Applications that Toolcrib knows and that are not on this computer")
         self.fold.toggled.connect(self._on_fold)
-        self.way_out = QPushButton("Restore all hosts…")
-        self.way_out.setToolTip("Restore every host file to its state before Toolcrib")
+        self.way_out = push_button(
+            "Restore all hosts…", tip="Restore every host file to its state before Toolcrib"
+        )
         self.way_out.hide()
         vbox((self.list, 1), self.fold, self.way_out, inside=self)
         model.modelReset.connect(self._fit)

@@ -1,7 +1,6 @@
 """Exactly which tools a host's model gets: to search, to copy, to save."""
 
 from PySide6.QtCore import QModelIndex, QObject, QSortFilterProxyModel, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QTreeView, QWidget
 
 from app.catalog.catalog import CatalogTool
@@ -19,12 +18,11 @@ from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
-from ui.widgets.guarded import Guarded
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.push_button import push_button
-from ui.widgets.roles import FAINT
+from ui.widgets.roles import FAINT, SORT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
 
@@ -70,20 +68,6 @@ class ToolTable(RowTable[ListedTool]):
         return row.why or None if role == Qt.ItemDataRole.ToolTipRole else None
 
 
-class _Order(Guarded, QSortFilterProxyModel):
-    """Rows that hold the words anywhere, in the order of what a column shows."""
-
-    def lessThan(self, left: object, right: object) -> bool:
-        """Compare by the column's value."""
-        model = self.sourceModel()
-        assert isinstance(model, ToolTable)
-        column = model.columns[left.column()]  # type: ignore[attr-defined]
-        one, other = model.row(left.row()), model.row(right.row())  # type: ignore[attr-defined]
-        assert one is not None and other is not None
-        key = column.sort or (lambda tool: column.text(tool).lower())
-        return bool(key(one) < key(other))  # type: ignore[operator]
-
-
 class ToolsSheet(QWidget):
     """List of the tools that one host's model gets.
 
@@ -101,7 +85,8 @@ class ToolsSheet(QWidget):
         self.search = named(IconField(theme), "Search the list")
         self.search.setPlaceholderText("Search names, states and reasons")
         self.model = ToolTable(self)
-        self.shown = _Order(self)
+        self.shown = QSortFilterProxyModel(self)
+        self.shown.setSortRole(SORT)
         self.shown.setSourceModel(self.model)
         self.shown.setFilterKeyColumn(-1)
         self.shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -155,8 +140,7 @@ class ToolsSheet(QWidget):
         self.why.setText(f"{tool.name}: {tool.why}" if tool is not None and tool.why else "")
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.text())
-        self._services.show_status("Copied as Markdown")
+        self._services.copy(self.text(), "as Markdown")
 
     def _save(self) -> None:
         if self._size is not None:

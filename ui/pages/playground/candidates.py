@@ -130,7 +130,7 @@ class CandidateModel(RowTable[RankedTool]):
                 SCORE,
                 lambda tool: f"{self._line.of(tool):.2f}",
                 lambda tool: self._line.of(tool),
-                ScoreDelegate,
+                delegate=ScoreDelegate,
                 width=140,
                 tip="Shared words, similar meaning and past use, relative to this query's best"
                 " tool.",

@@ -1,6 +1,7 @@
 """The playground before a query: three examples, or the way to the catalogue."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -31,9 +32,9 @@ class PlaygroundEmpty(QWidget):
         theme.put_icon(self._icon, "flask-outline", size=_ICON)
         theme.heading(self._title, 2)
         self._hint = PlainLabel(look="faint")
-        self._examples = [QPushButton() for _ in range(3)]
+        self._examples = [push_button() for _ in range(3)]
         for button in self._examples:
-            button.clicked.connect(self._on_example)
+            button.clicked.connect(partial(self._choose, button))
         self.catalog = push_button("Open the catalog", look="primary")
         self.lacking = PlainLabel(wrap=True, look="faint", name="lackingRequests")
         self.lacking.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -92,7 +93,5 @@ class PlaygroundEmpty(QWidget):
             button.setText(queries[number] if number < len(queries) else "")
         self.catalog.setVisible(no_tools)
 
-    def _on_example(self) -> None:
-        button = self.sender()
-        if isinstance(button, QPushButton):
-            self.example_chosen.emit(button.text())
+    def _choose(self, button: QPushButton, _checked: bool) -> None:
+        self.example_chosen.emit(button.text())

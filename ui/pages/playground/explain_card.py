@@ -58,9 +58,8 @@ class ExplainCard(QFrame):
         self._remedy = PlainLabel(wrap=True)
         self._button = push_button("", self._take)
         self.label = push_button("", self._give_label, look="chip", name="labelExpected")
-        self.edit = push_button("Edit summary…", self._edit)
-        self.edit.setProperty("flat_link", True)
-        self.edit.setToolTip("Change the summary that queries are compared with")
+        tip = "Change the summary that queries are compared with"
+        self.edit = push_button("Edit summary…", self._edit, look="flat_link", tip=tip)
         self._tier = PlainLabel(wrap=True, look="faint")
         self._labelled = False
         self._lay_out()

@@ -34,8 +34,9 @@ from ui.shell.summaries import edit_summary
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.boxes import boxed, hbox, splitter, stacked, vbox
 from ui.widgets.elided import ElidedChoice
-from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
-from ui.widgets.push_button import push_button
+from ui.widgets.message_bar import INFO, WARN, MessageBar
+from ui.widgets.named import named
+from ui.widgets.push_button import Press, push_button
 
 if TYPE_CHECKING:
     from app.indexing.request_writer import MissingRequests
@@ -73,10 +74,8 @@ class TryTab(QWidget):
         self.query = QueryField(theme)
         theme.dress(self.query, 2)
         self.run = theme.heading(push_button("Run", look="primary"), 0)
-        self.engine = ElidedChoice(_ENGINE_LETTERS)
-        self.engine.setObjectName("playEngine")
-        self.engine.setAccessibleName("Ranked by")
-        self.engine.setToolTip("Toolcrib's ranking, or what a host finds by itself without it.")
+        tip = "Toolcrib's ranking, or what a host finds by itself without it."
+        self.engine = named(ElidedChoice(_ENGINE_LETTERS), "Ranked by", name="playEngine", tip=tip)
         for words, engine in (("Toolcrib", ""), (ENGINE, ENGINE)):
             self.engine.addItem(words, engine)
         self.controls = PlaygroundControls(theme)
@@ -295,7 +294,7 @@ class TryTab(QWidget):
         notes = [phrases.best_off(ranked), ranked.note, phrases.steps(ranked)]
         return " ".join(filter(None, notes))
 
-    def _show_note(self, kind: str, text: str, *buttons: Button) -> None:
+    def _show_note(self, kind: str, text: str, *buttons: Press) -> None:
         self._note = text
         self.messages.show_message(kind, text, *buttons)
 

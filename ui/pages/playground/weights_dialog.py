@@ -9,6 +9,7 @@ from app.core.settings import MOST_WEIGHT, RoutingSettings
 from ui.widgets.boxes import form
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.number_field import amount_field
 from ui.widgets.push_button import push_button
 
 _FIELDS = (
@@ -54,10 +55,7 @@ class WeightsDialog(Dialog):
         self.reset.setEnabled(settings.word_weights != RoutingSettings().word_weights)
 
     def _field(self, name: str, words: str) -> QDoubleSpinBox:
-        field = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=MOST_WEIGHT, singleStep=0.25)
-        field.setKeyboardTracking(False)
-        field.setAccessibleName(f"Weight: {words}")
-        field.lineEdit().setTextMargins(4, 0, 0, 0)
+        field = amount_field(f"Weight: {words}", MOST_WEIGHT, step=0.25)
         field.valueChanged.connect(
             lambda value: self._give({name: value}, f"Set weight of {words.lower()} to {value:g}")
         )

@@ -132,7 +132,8 @@ def _column(
         _ROLE.AccessibleTextRole: lambda row: f"{title}: {text(row) or 'nothing'}",
         **(more or {}),
     }
-    return Column(title, text, sort, delegate, width, tip, right=sort is not None, roles=roles)
+    right = sort is not None
+    return Column(title, text, sort, roles, delegate=delegate, width=width, tip=tip, right=right)
 
 
 def _source(source: str) -> str:
