@@ -14,7 +14,7 @@ from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings, with_settings
 from store import findings, profiles, servers, serving, tools
 from store.connection import data_version, transaction
-from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
+from store.records import MANUAL, ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 from store.typed import Json
 
 
@@ -69,6 +69,7 @@ class Catalog:
     encoding: str
     servers: tuple[ServerRecord, ...]
     tools: tuple[CatalogTool, ...]
+    left_out: "Catalog | None" = None  # the servers of hosts' files that the profile leaves out
 
     @property
     def shown(self) -> tuple[CatalogTool, ...]:
@@ -85,10 +86,13 @@ class Catalog:
 
     def only(self, names: Collection[str]) -> "Catalog":
         """The same with these servers alone."""
-        kept = tuple(server for server in self.servers if server.is_called(names))
+        return self.of_servers([one for one in self.servers if one.is_called(names)])
+
+    def of_servers(self, kept: Sequence[ServerRecord]) -> "Catalog":
+        """The same with these of its servers alone."""
         ids = {server.id for server in kept}
         rows = tuple(row for row in self.tools if row.server.id in ids)
-        return replace(self, servers=kept, tools=rows)
+        return replace(self, servers=tuple(kept), tools=rows)
 
     def without(self, allows: Callable[[str], bool]) -> "Catalog":
         """The same without the tools, by id, that are not allowed."""
@@ -107,7 +111,8 @@ def load_catalog(
     settings = ProfileSettings.from_json(record.settings)
     rows = servers.all_servers(db)
     chosen = [s for s in rows if settings.servers is None or s.name in settings.servers]
-    by_id = {s.id: s for s in chosen}
+    others = [s for s in rows if s not in chosen and any(e.host != MANUAL for e in s.entries)]
+    by_id = {s.id: s for s in (*chosen, *others)}
     states = profiles.states(db, record.id)
     counts = tools.token_counts(db, encoding)
     summaries = tools.summaries(db)
@@ -124,7 +129,10 @@ def load_catalog(
         for tool in tools.tools(db)
         if tool.server_id in by_id
     )
-    return Catalog(record, settings, encoding, tuple(chosen), rows_of_tools)
+    made = Catalog(record, settings, encoding, tuple(by_id.values()), rows_of_tools)
+    if not others:
+        return made
+    return replace(made.of_servers(chosen), left_out=made.of_servers(others))
 
 
 def _row(

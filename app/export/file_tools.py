@@ -54,15 +54,15 @@ def file_tools(
     route = host.native
     switched = native and route is not None and route.route != "entry" and not route.partial
     brought = _Brought()
-    for reading, entry, server in _entries(catalog, readings, counts):
+    for reading, entry, server, known in _entries(catalog, readings, counts):
         if server is None:
             brought.unread.append(entry.name)
             continue
-        rows = [row for row in catalog.of_server(server.id) if row.usable]
+        rows = [row for row in known.of_server(server.id) if row.usable]
         if not rows and not server.read_at:
             brought.unread.append(entry.name)
-        narrowed = switched and reading.scope not in LEFT_ALONE and entry.name not in beside
-        hidden = bool(entry.pruned) or (narrowed and server.trusted)
+        ours = known is catalog and reading.scope not in LEFT_ALONE and entry.name not in beside
+        hidden = bool(entry.pruned) or (switched and ours and server.trusted)
         kept = [row for row in rows if (row.shown or not hidden) and not entry.hides(row.tool.name)]
         if rows:
             brought.take(entry, server, kept)
@@ -113,12 +113,24 @@ def _entries(
     catalog: Catalog,
     readings: Sequence[HostReading],
     counts: Callable[[HostReading, FoundEntry | None], bool],
-) -> Iterator[tuple[HostReading, FoundEntry, ServerRecord | None]]:
+) -> Iterator[tuple[HostReading, FoundEntry, ServerRecord | None, Catalog]]:
+    """Entries that count, each with its server and the catalogue that has the server's tools."""
     for reading in readings:
         for entry in reading.entries:
             if not entry.disabled and counts(reading, entry):
-                server = find_server(catalog, reading, entry)
-                yield reading, entry, server or _in_another_place(catalog, reading, entry)
+                yield reading, entry, *_server_of(catalog, reading, entry)
+
+
+def _server_of(
+    catalog: Catalog, reading: HostReading, entry: FoundEntry
+) -> tuple[ServerRecord | None, Catalog]:
+    """The server of an entry; one that the profile leaves out stays in the host's file."""
+    for known in (catalog, catalog.left_out):
+        if known is not None:
+            server = find_server(known, reading, entry) or _in_another_place(known, reading, entry)
+            if server is not None:
+                return server, known
+    return None, catalog
 
 
 def _in_another_place(

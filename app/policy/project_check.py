@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.catalog.conditions import DESTRUCTIVE
 from app.core.errors import ToolcribError
 from app.policy import lock as locks
 from app.policy.budget import BLOCK, PASS, WARN, Verdict, verdict
@@ -141,7 +142,11 @@ def _finding(change: LockChange) -> Finding:
 def _unused(policy: Policy, now: Lock) -> list[str]:
     patterns = (*(policy.only or ()), *policy.off, *policy.always_include, *policy.confirm)
     known = list(now.tools())
-    return [p for p in dict.fromkeys(patterns) if not any(names_tool(p, key) for key in known)]
+    return [
+        pattern
+        for pattern in dict.fromkeys(patterns)
+        if pattern != DESTRUCTIVE and not any(names_tool(pattern, key) for key in known)
+    ]
 
 
 def _relative(file: str, project: Path) -> str:

@@ -102,6 +102,13 @@ def test_the_policy_leaves_tools_out_and_limits_them(project: Path, call: Check)
     assert code == 4 and "3 tools are 1 over the cap of 2." in out
 
 
+def test_the_word_destructive_is_no_pattern_that_names_no_tool(project: Path, call: Check) -> None:
+    call("lock", "--project", project, "--yes")
+    policy(project, '[tools]\nconfirm = ["destructive", "files/gone"]\n')
+    code, out, _ = call("check", "--project", project)
+    assert code == 0 and "files/gone names no tool." in out and "destructive" not in out
+
+
 def test_a_policy_that_is_wrong_names_file_line_and_key(project: Path, call: Check) -> None:
     call("lock", "--project", project, "--yes")
     policy(project, "[budget]\nmax_tool = 2\n")

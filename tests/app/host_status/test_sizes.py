@@ -3,11 +3,12 @@
 import pytest
 
 from app.catalog.catalog import set_pinned
+from app.core.settings import ProfileSettings
 from app.export.apply import apply
 from app.host_status.overview import survey
 from app.host_status.sizes import host_sizes
 from app.tokens.menu import menu_tokens
-from store import servers
+from store import profiles, servers
 from store.connection import transaction
 from store.records import AS_IS, COULD_NOT_START, NATIVE, PRUNED, THROUGH
 
@@ -48,6 +49,28 @@ def test_a_hosts_own_switches_count_as_long_as_its_file_has_them(world, db):
     file.write_text('[mcp_servers.stub]\ncommand = "x"\n')
     (size,) = host_sizes(survey(db, world.places, world.catalog))
     assert (size.mode, size.sent.tokens) == (AS_IS, 1000)
+
+
+@pytest.mark.parametrize(("mode", "tokens", "tools"), [(NATIVE, 1100, 11), (THROUGH, 1000, 12)])
+def test_a_server_that_the_profile_leaves_out_and_the_file_keeps_is_counted(
+    world, db, mode, tokens, tools
+):
+    two = '[mcp_servers.stub]\ncommand = "x"\n\n[mcp_servers.own]\ncommand = "y"\n'
+    world.write(".codex/config.toml", two)
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    world.off("stub")
+    world.on("stub/tool_1")
+    settings = ProfileSettings(servers=("stub",)).to_json()
+    with transaction(db):
+        profiles.save_settings(db, world.catalog.profile.id, settings)
+    plan = world.plan("codex", mode)
+    menu = menu_tokens(world.catalog) if mode == THROUGH else 0
+    assert (plan.tokens_before, plan.tokens_after) == (2000, tokens + menu)
+    assert plan.unread == ()
+    world.export("codex", mode)
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (size.sent.tokens, size.sent.count) == (tokens + menu, tools)
+    assert size.behind == (("stub",) if mode == THROUGH else ())
 
 
 def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
