@@ -32,7 +32,7 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     note = f"{host.defers_why} {measured}".strip()
     native = host.native is not None and not host.native.partial
     if not rows:
-        return Recommendation(AS_IS, "No tool of its servers is known yet.", 0)
+        return Recommendation(AS_IS, "No tool of its servers is known yet: read tools first.", 0)
     if host.defers_tools:
         if len(shown) == len(rows):
             return Recommendation(AS_IS, host.defers_why, 0, measured)

@@ -64,8 +64,8 @@ def notices_of(server: ServerRecord) -> Iterable[Notice]:
         if not finding.get("decided"):
             held = " It is kept from hosts." if finding["severity"] == "block" else ""
             rule = rules().get(finding["rule"])
-            seen = f"{rule.title}: {finding['detail']}" if rule else finding["detail"]
-            text = f"{visible(server.name)}. {seen}.{held}"
+            seen = f"{rule.title}, in its {finding['detail']}" if rule else finding["detail"]
+            text = f"{visible(server.name)}: {seen}.{held}"
             yield Notice(SERVER_TEXT, text, (server.name,))
 
 

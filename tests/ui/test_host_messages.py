@@ -59,6 +59,31 @@ def test_a_broken_file_is_named_once_with_what_to_do(home, services, qtbot):
     assert not detail.hint.text() and "not valid" not in detail.nothing.text()
 
 
+def test_a_host_that_is_not_here_gets_no_recommendation(page, qtbot):
+    page.choose("qwen-code")
+    qtbot.waitUntil(lambda: page.preview is not None and page.preview.plan.host.id == "qwen-code")
+    assert page.detail.notes.text() == "Install it, or start it once. Then press F5 to look again."
+
+
+def test_servers_that_were_not_read_are_counted_without_a_zero(home, services, qtbot):
+    page = open_page(services, qtbot)
+    db = services.ctx.open_store()
+    db.execute("DELETE FROM tools")
+    db.execute("UPDATE servers SET status = 'configured'")
+    db.close()
+    services.live.load()
+    page.choose("cursor")
+    qtbot.waitUntil(
+        lambda: (
+            page.preview is not None
+            and page.preview.plan.host.id == "cursor"
+            and not page.preview.catalog.tools
+        ),
+        timeout=20_000,
+    )
+    assert page.preview.headline.endswith("not read") and "0 tokens" not in page.preview.headline
+
+
 def test_the_sentence_stays_while_the_files_have_the_write(page, qtbot, home):
     open_host(page, qtbot, "claude-desktop", "through")
     write(page, qtbot)

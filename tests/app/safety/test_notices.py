@@ -76,7 +76,7 @@ def test_what_a_server_says_of_itself_stands_in_review_until_it_is_decided() -> 
     told = server(4, "notes", taken_with={"texts": found})
     (notice,) = notices(catalog(servers=(told,), on=False))
     title = rules()[found[0]["rule"]].title
-    assert notice.text.startswith(f"notes. {title}: instructions: “Ignore all previous")
+    assert notice.text.startswith(f"notes: {title}, in its instructions: “Ignore all previous")
     decided = [{**found[0], "decided": "approved"}]
     assert notices(catalog(servers=(replace(told, taken_with={"texts": decided}),))) == ()
 

@@ -194,7 +194,9 @@ class HostDetail(QWidget):
         gets, gives = status.profile, preview.plan.profile
         if gets not in ("", gives) and preview.plan.mode != AS_IS:
             lines.insert(0, f"It gets the profile {gets}. Writing gives it {gives}.")
-        if status.state == UNREADABLE and preview.plan.refusal:
+        if status.state == NOT_FOUND and not preview.files:
+            lines = ["Install it, or start it once. Then press F5 to look again."]
+        elif status.state == UNREADABLE and preview.plan.refusal:
             lines = [preview.plan.refusal]
         elif not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]

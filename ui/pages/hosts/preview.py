@@ -54,13 +54,14 @@ class Preview:
     def headline(self) -> str:
         """Tokens before and after."""
         before, after = self.plan.tokens_before, self.plan.tokens_after
-        unread = f", and {plural(len(self.plan.unread), 'server')} not read" * bool(
-            self.plan.unread
-        )
+        lacking = f"{plural(len(self.plan.unread), 'server')} not read" if self.plan.unread else ""
+        unread = f", and {lacking}" if lacking else ""
+        if not before and not after:
+            return lacking
         if self.plan.empty and before == after:
-            return f"{before:,} tokens ≈{unread}" if before or unread else ""
+            return f"{before:,} tokens ≈{unread}"
         if not before:
-            return f"{before:,} → {after:,} tokens ≈{unread}" if after or unread else ""
+            return f"{before:,} → {after:,} tokens ≈{unread}"
         later = " at first, the rest on demand" if self.plan.later else ""
         if after > _MANY * before:
             times = round(after / before)
