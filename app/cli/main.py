@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import apsw
 
@@ -54,6 +55,8 @@ def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
         console.note("toolcrib: stopped.")
         return INTERRUPTED
     except BrokenPipeError:
+        with suppress(OSError):
+            sys.stdout.close()  # or Python tries again at its end
         sys.stderr.close()
         return DONE
     except OSError as error:

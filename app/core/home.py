@@ -17,10 +17,18 @@ _LONGEST = 200  # characters of a wrong path that are repeated
 def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
     """Folder of Toolcrib's data: by a variable, else the platform's folder for applications.
 
-    Raises ToolcribError where the variable is no whole path.
+    Raises ToolcribError where the variable is no whole path, or the path no text.
     """
     linux = sys.platform not in ("win32", "darwin")
-    return moved_folder(environ, linux=linux) or os.path.expanduser(_usual_folder(environ))
+    folder = moved_folder(environ, linux=linux) or os.path.expanduser(_usual_folder(environ))
+    try:
+        folder.encode()
+    except UnicodeEncodeError as error:  # SQLite takes no such name
+        raise ToolcribError(
+            f"The folder {folder[:_LONGEST]!r} has a name that is not UTF-8: set {HOME_VARIABLE}"
+            " to another folder."
+        ) from error
+    return folder
 
 
 def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:

@@ -31,12 +31,12 @@ def main(argv: "Sequence[str] | None" = None) -> None:
 
 def _run(words: "list[str]") -> None:
     if words in (["--help"], ["-h"]):
-        sys.stdout.write(USAGE)
+        _print(USAGE)
         return
     if words == ["--version"]:
         from app.core.own_code import own_version
 
-        sys.stdout.write(f"toolcrib-gateway {own_version()}\n")
+        _print(f"toolcrib-gateway {own_version()}\n")
         return
     if words == [SERVE]:
         if problem := _home_problem():
@@ -66,6 +66,14 @@ def _run(words: "list[str]") -> None:
         serve_alone(words, lines_of(lambda size: os.read(0, size)))
     else:
         _attach(words)
+
+
+def _print(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # its reader has gone
+        os._exit(0)
 
 
 def _home_problem() -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from app.system.ending import interrupts_held
 
@@ -16,7 +17,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("toolcrib-team: stopped.\n")
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # what is left to print has no reader, either
+        with suppress(OSError):
+            sys.stdout.close()  # or Python tries again at its end
+        sys.stderr.close()
         return 0
     except OSError as error:
         place = error.filename or "A file"

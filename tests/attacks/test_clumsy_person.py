@@ -63,6 +63,14 @@ def test_a_home_that_cannot_be_one_is_named(toolcrib, place):
     assert code == 1 and errors.startswith("toolcrib: ") and place in errors
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_a_home_whose_name_is_no_text_is_named(toolcrib, tmp_path):
+    home = os.fsdecode(os.fsencode(tmp_path) + b"/h\xff")
+    for words in (["hosts"], ["scan", "--yes"], ["doctor"]):
+        code, _, errors = toolcrib(*words, HOME=home, TOOLCRIB_HOME=None)
+        assert code == 1 and "has a name that is not UTF-8" in errors, errors
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no numbers for streams")
 @pytest.mark.parametrize("stream", [0, 1, 2])
 def test_a_closed_stream_stops_no_verb(toolcrib, stream):

@@ -110,13 +110,27 @@ def test_an_adapter_of_a_backend_says_nothing(tmp_path, monkeypatch):
     assert request(Place(str(home)), STOP, seconds=30) is not None
 
 
-def test_toolcrib_team_without_a_reader_says_nothing(tmp_path):
-    pytest.importorskip("psycopg")
+@pytest.mark.skipif(os.name == "nt", reason="a pipe without a reader is another error there")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ui.main", "hosts", "--all"],
+        ["ui.main", "profile", "show", "--json"],
+        ["app.gateway.main", "--help"],
+        ["app.gateway.main", "--version"],
+        ["app.team_server.program", "token", "new-key"],
+    ],
+    ids=" ".join,
+)
+def test_a_program_without_a_reader_says_nothing(tmp_path, words):
+    if "team" in words[0]:
+        pytest.importorskip("psycopg")
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as out:
         done = subprocess.run(
-            [sys.executable, "-m", "app.team_server.program", "token", "new-key"],
+            [sys.executable, "-m", *words],
+            env={**os.environ, "HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "own")},
             cwd=ROOT,
             stdout=out,
             stderr=subprocess.PIPE,
