@@ -87,6 +87,8 @@ def test_a_search_names_servers_by_what_their_tools_do(dialog, qtbot):
     type_in(dialog, qtbot, "read pdf")
     assert "npm/shtse8.pdf-reader-mcp" in " ".join(names(dialog))
     assert "words only" in dialog.state.text()
+    type_in(dialog, qtbot, "")
+    assert names(dialog) and not any(row.about.startswith("Tools:") for row in dialog.model.rows)
 
 
 def test_details_say_tools_tokens_command_and_what_is_not_known(dialog, qtbot):
@@ -95,6 +97,7 @@ def test_details_say_tools_tokens_command_and_what_is_not_known(dialog, qtbot):
     facts = dialog.details.facts.text()
     assert "tokens when they were last counted" in facts and "PASS" in facts
     assert "its publisher was not checked" in facts
+    assert "From: " not in facts  # once is enough
     assert "server-sequential-thinking@" in dialog.details.command.text()
     assert dialog.list.currentIndex().siblingAtColumn(4).data() == ""
     assert dialog.details.add.isEnabled()

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
+    QLabel,
     QMenu,
     QPlainTextEdit,
     QPushButton,
@@ -338,7 +339,16 @@ def test_back_and_forward_through_the_sections(window):
     assert window.page is window.pages["budget"]
 
 
-def test_the_history_goes_back_to_any_step(window):
+def test_the_history_goes_back_to_any_step(window, qtbot):
+    QTest.keyClick(window, Qt.Key.Key_H, CTRL)
+    empty = window.findChild(QDialog, "history")
+    assert [label.text() for label in empty.findChildren(QLabel)] == [
+        "Nothing to take back yet. What you change from now on is listed here."
+    ]
+    QTest.keyClick(empty, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not window.findChild(QDialog, "history"))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     tools = window.live.catalog.tools
     for tool in tools[:3]:
         window.undo.push(Tick(window.live, [tool], False))

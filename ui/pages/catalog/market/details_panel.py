@@ -203,6 +203,6 @@ def _facts(shown: Shown) -> list[str]:
         f"Updated {entry.updated_at[:10]}." if entry.updated_at else "",
         f"Installed as {known.installed}." if known.installed else "",
         _IN_TEAM.format(shown.team) if shown.team else "",
-        f"From: {known.source.name}.",
+        "" if known.source.url == SEED_URL else f"From: {known.source.name}.",
     ]
     return [line for line in lines if line]

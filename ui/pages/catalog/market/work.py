@@ -142,7 +142,7 @@ def _row(db: Db, hit: ServerHit, *, private: bool) -> Row:
         id=hit.server.id,
         name=entry.name,
         title=entry.title or entry.name.rpartition("/")[2],
-        about=tools or entry.description,
+        about=tools or entry.description.removeprefix("Tools: "),  # the column says it
         tools=hit.known_tools,
         tokens=known.tokens,
         state="installed" if known.installed else status,
