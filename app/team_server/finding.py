@@ -91,7 +91,7 @@ class TeamFinder:
         answer = AnswerText(
             rows_of.get,
             tools_of_server(tiers, server),
-            ranked.steps,
+            ranked,
             limit=limit,
             budget=int(gateway.search_tokens * CHARACTERS_A_TOKEN),
             level=gateway.slim,

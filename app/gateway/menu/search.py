@@ -199,8 +199,8 @@ class ToolSearch:
         first = best_off(ranked)
         room = max(0, room - len(first))
         if first:  # those that do not fit are no help beside it
-            tools = [tool for tool in tools if tool.shown]
-        answer = AnswerText(self.tool, tools, ranked.steps, limit=limit, budget=room, level=level)
+            tools = [tool for tool in tools if tool.shown and ranked.fits]
+        answer = AnswerText(self.tool, tools, ranked, limit=limit, budget=room, level=level)
         loading = not self._loaded.is_set()
         if loading:
             note = f"{LOADING} {note}".strip()
@@ -261,7 +261,7 @@ class AnswerText:
         self,
         tool: "Callable[[int], CatalogTool | None]",
         tools: "Sequence[RankedTool]",
-        steps: Sequence[str],
+        ranked: "Ranked",
         *,
         limit: int,
         budget: int,
@@ -269,7 +269,8 @@ class AnswerText:
     ) -> None:
         self._row_of = tool
         self._tools = tools
-        self._steps = steps
+        self._steps = ranked.steps
+        self._fits = ranked.fits
         self._limit = limit
         self._left = budget
         self._level = level
@@ -279,7 +280,7 @@ class AnswerText:
     def text(self, note: str) -> str:
         """The whole answer, with a note at its end."""
         shown = [tool for tool in self._tools if tool.shown]
-        if not shown:
+        if not shown or not self._fits:
             return "\n".join(filter(None, [self._nothing(), note]))
         self.best = self._row_of(shown[0].id)
         room = int(self._left * _BEST_SHARE)

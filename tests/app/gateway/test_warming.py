@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import closing
 
 import gateway_store
 import psutil
@@ -59,17 +60,36 @@ def test_a_search_before_that_is_answered_by_words_and_starts_the_loading(stocke
 
 
 @pytest.fixture
-def weather_off(home):
-    """The sample servers as a scan leaves them, with the weather's tools off."""
+def sampled(home):
+    """The sample servers as a scan leaves them."""
     database = gateway_store.stock(home, sample_config(home)["mcpServers"], encode=True)
     encoder = Encoder.load(find_model(Paths.default(os.environ), "all-MiniLM-L6-v2"))
-    db = open_store(database)
-    profile = profiles.by_name(db, "default").id
-    off = [t.id for t in tools.tools(db) if t.tool_id.startswith("weather/")]
-    with transaction(db):
+    with closing(open_store(database)) as db, transaction(db):
         set_scan_floor(db, encoder, time.time)
-        profiles.set_on(db, profile, off, False)
-    db.close()
+    return database
+
+
+def ids_of(db, part):
+    return [tool.id for tool in tools.tools(db) if tool.tool_id.startswith(part)]
+
+
+@pytest.fixture
+def weather_off(sampled):
+    """The same with the weather's tools off."""
+    with closing(open_store(sampled)) as db, transaction(db):
+        profiles.set_on(db, profiles.by_name(db, "default").id, ids_of(db, "weather/"), False)
+
+
+def test_a_pinned_tool_is_no_answer_to_a_query_that_nothing_fits(sampled, gateway):
+    with closing(open_store(sampled)) as db, transaction(db):
+        pinned = ids_of(db, "notes/search_notes")
+        profiles.set_pinned(db, profiles.by_name(db, "default").id, pinned, True)
+    host = gateway()
+    host.initialize()
+    host.until(lambda: LOADING not in host.search("find a note about cheese"))
+    assert host.search("notes about the garden").startswith("notes/search_notes")
+    answer = host.search("translate this sentence into Latin verse")
+    assert answer.startswith("No tool fits.") and "Also:" not in answer
 
 
 @pytest.mark.parametrize(
