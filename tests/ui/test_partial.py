@@ -55,7 +55,7 @@ def test_a_part_of_the_tokens_is_no_ground_for_a_verdict(ctx, places, services, 
 
 
 def test_a_host_whose_file_was_emptied_gets_no_tool_and_could_save_none(services, places, qtbot):
-    """As a strip with 0 tokens and PASS beside a list that says "could save"."""
+    """As a strip with 0 tokens and PASS beside a list that says "to save"."""
     put_files(places)
     stock(services)
     put(places.home / CLAUDE, {"mcpServers": {}})

@@ -41,7 +41,7 @@ def _state(status: HostStatus) -> str:
     if status.state == ENDPOINT_OFF:
         return "HTTP endpoint off"
     if could_save(status):
-        return f"As is · could save {short(status.recommendation.saving)} ≈"
+        return f"As is · {short(status.recommendation.saving)} ≈ to save"  # cut last: the figure
     return f"{MODE_NAMES[status.mode]}{' over HTTP' if status.http else ''} · in sync"
 
 
