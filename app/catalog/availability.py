@@ -70,7 +70,7 @@ def stored_reasons(
     problem: str,
     gone: bool,
     outside: bool = False,
-    disabled: bool = False,
+    disabled: bool,
 ) -> tuple[Reason, ...]:
     """Every reason that the store alone knows, the one to be named first."""
     if on and not (withheld or problem or gone or outside or disabled):

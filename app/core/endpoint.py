@@ -10,7 +10,7 @@ _BEHIND = "servers"  # in the query: the only servers of the profile that this U
 _MOST_FIELDS = 8  # of a query
 
 
-def path_of(profile: str, behind: Sequence[str] | None = None) -> str:
+def path_of(profile: str, behind: Sequence[str] | None) -> str:
     """The path under which a profile, or some servers of it, is served."""
     path = f"/{_TOP}/{quote(profile, safe='')}"
     return path if behind is None else f"{path}?{_BEHIND}={quote(','.join(behind), safe='')}"

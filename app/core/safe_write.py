@@ -109,7 +109,7 @@ def written_beside(
     target: str,
     data: bytes,
     *,
-    mode: int | None = None,
+    mode: int | None,
     name: Callable[[str], str] = temporary_name,
     made: Callable[[int], None] = lambda _inode: None,
 ) -> Iterator[str]:

@@ -63,7 +63,7 @@ def find_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
     return next((m for m in _packaged() if m.name == name), None)
 
 
-def ready_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
+def ready_model(paths: Paths, name: str) -> ModelFiles | None:
     """That export, None where there is none or its weights have changed since."""
     exported = find_model(paths, name)
     return None if exported is None or _changed(exported) else exported

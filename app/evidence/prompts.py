@@ -47,8 +47,8 @@ def read_prompts(
     environ: Mapping[str, str],
     hosts: frozenset[str],
     *,
-    cancel: Event | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    cancel: Event | None,
+    progress: Callable[[int, int], None],
 ) -> Iterator[PromptCalls]:
     """Prompts with calls in the records of these hosts, the newest record first; blocks.
 

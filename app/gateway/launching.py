@@ -19,8 +19,8 @@ def from_command(
     command: Sequence[str],
     row: ServerRow | None,
     scrubber: Scrubber,
-    environ: Mapping[str, str] = os.environ,
-    folder: str = "",
+    environ: Mapping[str, str],
+    folder: str,
 ) -> Channel:
     """The channel of the command that follows `--`, in the environment the host gave us."""
     from app.hosts.launch import STDIO, LaunchSpec, inherited_secrets
@@ -39,8 +39,8 @@ def from_row(
     row: ServerRow,
     paths: "Callable[[], Paths]",
     scrubber: Scrubber,
-    environ: Mapping[str, str] = os.environ,
-    folder: str = "",
+    environ: Mapping[str, str],
+    folder: str,
 ) -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
     if row.disabled:

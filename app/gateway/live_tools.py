@@ -83,7 +83,7 @@ class LiveTools:
         return None if items is None else items.keys()
 
     def before_call(
-        self, upstream: Upstream, call: Callable[[str], None], *, name: str | None = None
+        self, upstream: Upstream, call: Callable[[str], None], *, name: str | None
     ) -> None:
         """Run `call` when the server's list is known, starting the server if need be.
 

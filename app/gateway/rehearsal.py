@@ -152,7 +152,7 @@ def rehearse_list(
     *,
     host: str,
     prompt: str,
-    encoder: "Encoder | None" = None,
+    encoder: "Encoder | None",
     small_talk: "SmallTalk | None" = None,
 ) -> Narrowed:
     """Tools that the list form of this host's hook would leave out of a conversation's

@@ -110,7 +110,7 @@ def make_digest(
     sizes: Sequence[HostSize],
     now: float,
     *,
-    price: float = 0.0,
+    price: float,
 ) -> Digest:
     """The digest of a catalogue's profile; `sizes` are what its hosts get."""
     week, usage = read_usage(db, now, days=WEEK), read_usage(db, now, days=EVIDENCE_DAYS)

@@ -76,7 +76,7 @@ def host_status(
     *,
     catalog: Catalog,
     gateway_path: Path,
-    history: Sequence[ExportRecord] = (),
+    history: Sequence[ExportRecord],
     endpoint: Endpoint | None = None,
 ) -> HostStatus:
     """The host's state; reads its files, starts and writes nothing.

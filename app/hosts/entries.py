@@ -82,7 +82,7 @@ def started_by(raw: object, style: EntryStyle) -> LaunchSpec | None:
     return _launch({**raw, **nested} if isinstance(nested, Mapping) else raw, style)[0]
 
 
-def wrapped_as(outer: LaunchSpec, inner: LaunchSpec, server: str = "") -> LaunchSpec:
+def wrapped_as(outer: LaunchSpec, inner: LaunchSpec, server: str) -> LaunchSpec:
     """`inner` as the gateway of `outer` starts it; `inner` itself where that is no gateway.
 
     `server` is the catalogue name that the gateway then asks for, "" for the one it has. A server

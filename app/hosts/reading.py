@@ -188,7 +188,7 @@ def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, .
                 yield (head, key, *tail.split(".")), f"local:{key}", servers
 
 
-def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
+def also_read_by(places: Places, path: Path, but: str) -> tuple[str, ...]:
     """Names of the other hosts that read this file as well."""
     return tuple(
         host.name for host in load_hosts() if host.id != but and reads_file(places, host, path)

@@ -40,7 +40,7 @@ class StoredForm:
 
 
 def stored_forms(
-    entries: Iterable[Any], scrubber: Scrubber = NOTHING_SECRET, most: int = TOOL_BYTES
+    entries: Iterable[Any], scrubber: Scrubber, most: int = TOOL_BYTES
 ) -> list[StoredForm]:
     """One form per entry, in order; `most` characters of a definition are kept."""
     return [_form(entry, place, scrubber, most) for place, entry in enumerate(entries, start=1)]

@@ -65,7 +65,7 @@ class Page:
     cursor: str  # of the next page, "" for the last one
 
 
-def source_problem(url: str, *, private: bool = False) -> str:
+def source_problem(url: str, *, private: bool) -> str:
     """The reason not to use a URL as a source, a sentence; "" for none."""
     if "?" in url or "#" in url or "{" in url:
         return "A source's URL is its base, without a query."

@@ -67,7 +67,7 @@ _SOCKET = "docker.sock"
 _CONFUSED = str.maketrans("01l5", "oiis")
 
 
-def package_problem(package: Package, *, private: bool = False) -> str:
+def package_problem(package: Package, *, private: bool) -> str:
     """The reason not to use a package, a sentence; "" where there is none.
 
     `private` where the user's own list names it: its bundles may be in the user's network.
@@ -120,7 +120,7 @@ def _bundle_problem(package: Package, private: bool) -> str:
     return ""
 
 
-def words_problem(runtime: str, words: Sequence[str], package: str = "") -> str:
+def words_problem(runtime: str, words: Sequence[str], package: str) -> str:
     """The reason not to give a runtime these words of an entry, a sentence; "" for none.
 
     `package` is the package with its version, as `uvx --from` may name it.
@@ -158,7 +158,7 @@ def _mounts_all(word: str) -> bool:
     return value.startswith("/:") or "src=/," in word or "source=/," in word
 
 
-def remote_problem(remote: Remote, *, private: bool = False) -> str:
+def remote_problem(remote: Remote, *, private: bool) -> str:
     """The reason not to use a URL of an entry; `private` where the user's own list names it."""
     if remote.transport not in ("streamable-http", "sse"):
         return f"Toolcrib does not speak “{_shown(remote.transport)}”."
@@ -188,7 +188,7 @@ def own_url_problem(url: str) -> str:
     return "" if own and not odd else f"“{_shown(url)}” is no address of this machine with a port."
 
 
-def url_problem(url: str, *, private: bool = False) -> str:
+def url_problem(url: str, *, private: bool) -> str:
     """The reason not to call a URL, a sentence; "" for none. It may hold variables."""
     plain = re.sub(r"\{[\w.-]{1,60}\}", "x", url)
     try:

@@ -454,7 +454,7 @@ def _url_names(argument: Argument, place: int) -> tuple[str, ...]:
     return tuple(filter(None, (_argument_name(argument, place).lstrip("-"), argument.hint)))
 
 
-def _argument_name(argument: Argument, place: int = 0) -> str:
+def _argument_name(argument: Argument, place: int) -> str:
     return argument.flag or argument.hint or argument.input.name or f"argument{place or ''}"
 
 

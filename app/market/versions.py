@@ -62,7 +62,7 @@ def earlier_values(
     given: Mapping[str, str | None],
     launch: LaunchSpec,
     *,
-    private: bool = False,
+    private: bool,
 ) -> dict[str, str]:
     """The values that a launch was made with; without the secret ones where it was edited since."""
     known = {key: text for key, text in given.items() if text is not None}

@@ -28,8 +28,8 @@ def moves_for(
     outcome: Verdict,
     usage: Usage,
     *,
-    host: str = "",
-    limit: int = 0,
+    host: str,
+    limit: int,
 ) -> Moves:
     """Moves over `tools`, which one host's model gets, or those of all servers together.
 

@@ -27,6 +27,7 @@ LEAD = 0.1
 USUAL = 3  # requests of a tool that has some
 _MOST_SCOPES = 16  # whose tools are kept
 _CHUNK = 256  # requests compared with all others at once
+_HELD_OUT = 2000  # requests that are compared with the rest, at most
 
 
 class Encoding(Protocol):
@@ -132,7 +133,7 @@ class NearestRetriever:
         self,
         db: apsw.Connection,
         stored: Mapping[int, bytes],
-        written: Sequence[tuple[int, bytes]] = (),
+        written: Sequence[tuple[int, bytes]],
     ) -> None:
         self._db = db
         self._lead = request_lead(*requests.counts(db))
@@ -256,24 +257,24 @@ class MatrixRetriever:
         """Every tool's cosine with each query text, without requests."""
         return self._table(queries, with_requests=False)
 
-    def held_out(self, most: int = 2000) -> list[float]:
+    def held_out(self) -> list[float]:
         """The best cosine of requests with the catalogue as it were without each of them.
 
-        At most so many, from all parts of the catalogue.
+        At most 2,000, from all parts of the catalogue.
         """
         import numpy
 
         best: list[float] = []
-        for rows, places in self._requests.parts(most):
+        for rows, places in self._requests.parts():
             table = self._requests.better(rows @ self._matrix.T, rows, without=places)
             best += numpy.max(table, axis=1).tolist()
         return best
 
-    def request_rows(self, most: int = 2000) -> "Matrix":
+    def request_rows(self) -> "Matrix":
         """The vectors of the requests that held_out() compares, in its order."""
         import numpy
 
-        return numpy.concatenate([rows for rows, _ in self._requests.parts(most)])
+        return numpy.concatenate([rows for rows, _ in self._requests.parts()])
 
     def _table(self, queries: Sequence[bytes], *, with_requests: bool) -> list[dict[int, float]]:
         if not self._ids:
@@ -321,12 +322,12 @@ class RequestMatrix:
         mine: Indices = self._columns[numpy.searchsorted(self._starts, places, side="right") - 1]
         return mine
 
-    def parts(self, most: int) -> "Iterator[tuple[Matrix, Matrix]]":
-        """At most so many requests' vectors and their places, a few hundred at a time."""
+    def parts(self) -> "Iterator[tuple[Matrix, Matrix]]":
+        """The vectors of some requests and their places, a few hundred at a time."""
         import numpy
 
         count = len(self._matrix)
-        chosen = numpy.linspace(0, count - 1, min(most, count)).astype(int)
+        chosen = numpy.linspace(0, count - 1, min(_HELD_OUT, count)).astype(int)
         for start in range(0, len(chosen), _CHUNK):
             places = chosen[start : start + _CHUNK]
             yield self._matrix[places], places

@@ -115,7 +115,7 @@ def shares(length: int, *, has_steps: bool, lengths: Lengths = LONGQ) -> Shares:
     )
 
 
-def scaled_cosines(cosines: Scores, scale: Set[int] | None = None) -> dict[int, float]:
+def scaled_cosines(cosines: Scores, scale: Set[int] | None) -> dict[int, float]:
     """Cosines from 0 (nothing in common) to 1 (the nearest tool of the scale)."""
     reach = _best(cosines, scale, NOTHING) - NOTHING
     if reach <= 0:
@@ -123,7 +123,7 @@ def scaled_cosines(cosines: Scores, scale: Set[int] | None = None) -> dict[int, 
     return {tool: _bounded(max(0.0, (c - NOTHING) / reach)) for tool, c in cosines.items()}
 
 
-def scaled_words(scores: Scores, scale: Set[int] | None = None) -> dict[int, float]:
+def scaled_words(scores: Scores, scale: Set[int] | None) -> dict[int, float]:
     """bm25 from 0 to 1 (the best match of the scale)."""
     top = _best(scores, scale, 0.0)
     return {tool: _bounded(score / top) for tool, score in scores.items()} if top > 0 else {}
@@ -191,7 +191,7 @@ def fuse(
 
 
 def put_first(
-    fused: Mapping[int, Fused], chosen: Set[int], scale: Set[int] | None = None
+    fused: Mapping[int, Fused], chosen: Set[int], scale: Set[int] | None
 ) -> dict[int, Fused]:
     """Scores with some tools clearly before all others that are on, in their own order."""
     best = _best({tool: one.score for tool, one in fused.items()}, scale, 0.0)
@@ -207,7 +207,7 @@ def in_order(
     fused: Mapping[int, Fused],
     whole: Signals,
     parts: Iterable[Signals],
-    scale: Set[int] | None = None,
+    scale: Set[int] | None,
 ) -> dict[int, Fused]:
     """Scores with the best tool of each order first, in the order of the request.
 

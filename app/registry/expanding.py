@@ -78,8 +78,8 @@ def expand_server(
     tools: Sequence[CatalogTool],
     counter: Counter,
     *,
-    registered: RegisterResult | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
+    registered: RegisterResult | None,
+    cancelled: Callable[[], bool],
 ) -> Expanding:
     """Ask one trusted server; blocks, and says in `problem` why it could not be asked."""
     done = Expanding(tools[0].server.name)

@@ -232,8 +232,8 @@ def channel_of(
     environ: Mapping[str, str],
     limits: Limits,
     *,
-    auth: StoredAuth | None = None,
-    transport: str = "",
+    auth: StoredAuth | None,
+    transport: str,
 ) -> Channel:
     """Channel of a server's lines; `transport` where it is known better than by the launch."""
     bounds = Bounds(limits.message_bytes, limits.output_bytes)

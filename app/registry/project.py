@@ -62,8 +62,8 @@ def project_servers(project: Path) -> tuple[ProjectServer, ...]:
 def read_project(
     servers: Sequence[ProjectServer],
     *,
-    on_read: Callable[[ReadServer], None] = lambda _read: None,
-    cancel: Event | None = None,
+    on_read: Callable[[ReadServer], None],
+    cancel: Event | None,
 ) -> tuple[ReadServer, ...]:
     """Start each server, ask for its tools and stop it, two at a time; `on_read` runs on a helper.
 

@@ -116,7 +116,7 @@ def register_file(
     db: apsw.Connection,
     places: Places,
     entry: EntryRecord,
-    names: tuple[str, str] = ("", ""),
+    names: tuple[str, str],
 ) -> None:
     """Take in the file of one entry as it is now, after a write or its undo; starts nothing.
 

@@ -29,6 +29,7 @@ _MORE = (
 )
 _FUNCTION_WORDS = STOP_WORDS.union(_MORE.split())
 _BATCH = 256  # sentences scored at once
+_HEAVIEST = 3  # words that are named
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 5
 
@@ -82,8 +83,8 @@ class Classifier:
         sums = np.add.reduceat(parts, rows.starts)
         return [self.scale * float(z) + self.bias for z in sums]
 
-    def heaviest_words(self, sentence: str, most: int = 3) -> list[str]:
-        """The words without which the score falls most, in the sentence's order.
+    def heaviest_words(self, sentence: str) -> list[str]:
+        """The few words without which the score falls most, in the sentence's order.
 
         Articles, pronouns and their like are none: alone they say nothing. One that does not lower
         the score is none either.
@@ -95,7 +96,7 @@ class Classifier:
         without = [re.sub(rf"\b{re.escape(word)}\b", " ", sentence) for word in words]
         left, whole = self.scores(without), self.scores([sentence])[0]
         falls = [index for index in range(len(words)) if left[index] < whole]
-        return [words[index] for index in sorted(sorted(falls, key=left.__getitem__)[:most])]
+        return [words[index] for index in sorted(sorted(falls, key=left.__getitem__)[:_HEAVIEST])]
 
 
 @cache

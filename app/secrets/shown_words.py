@@ -53,7 +53,7 @@ _RUN = re.compile(r"[^\s\"'${};|&()<>`#]*")
 _RANDOM_LENGTH = 16
 
 
-def masked_words(words: Sequence[str], downloads: Iterable[str] = ()) -> list[str]:
+def masked_words(words: Sequence[str], downloads: Iterable[str]) -> list[str]:
     """The words of a command line, each with its credentials' own characters as dots.
 
     `downloads` name what it fetches and runs, which is shown.

@@ -61,7 +61,7 @@ def import_store(
     connection: Connection,
     member: Member,
     *,
-    encoder: Encoding | None = None,
+    encoder: Encoding | None,
 ) -> Imported:
     """Copy a local store into the organisation of an editor (the transaction is the caller's).
 

@@ -41,9 +41,7 @@ def check_file(path: Path, kind: HostFile) -> None:
             )
 
 
-def host_notes(
-    facts: HostFacts, endpoint: Endpoint, profile: str, reference: str = ""
-) -> Iterator[str]:
+def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str, reference: str) -> Iterator[str]:
     """Notes on what a host loses and gains when it reaches Toolcrib by a URL."""
     if isinstance(endpoint, TeamEndpoint):
         yield from _team_notes(facts, endpoint, reference)

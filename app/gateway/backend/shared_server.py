@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -36,7 +35,7 @@ class SharedServer:
         launch: Callable[[], Channel],
         *,
         modern: bool,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         self.name = name
         self.upstream = Upstream(name, launch, self, modern=modern, clock=clock)
