@@ -23,6 +23,7 @@ from app.team_server.identity import Caller
 from app.team_server.listed_servers import ListedServers
 from app.team_server.refusal import RefusedError
 from app.team_server.routes import fitting
+from app.team_server.sent_items import sent_items
 from app.team_server.service import in_thread
 from app.team_server.sign_ins import SignIns
 from store.errors import StoreError
@@ -41,7 +42,7 @@ from store.team import (
 )
 from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
-from store.team.records import ADMIN, EDITOR, MEMBER, Change, Server, TickRow
+from store.team.records import ADMIN, EDITOR, MEMBER, Server, TickRow
 from store.typed import Json, list_or_empty, object_or_empty
 
 _MOST = 1_000  # changes of one answer
@@ -148,7 +149,7 @@ class TeamApi:
         organisation = request.caller.member.organisation_id
         with as_member(self._pool, request.caller.member) as connection:
             rows = changes.since(connection, organisation, cursor, most=limit)
-            items = _items(connection, organisation, rows)
+            items = sent_items(connection, organisation, rows)
         last = rows[-1].cursor if rows else cursor
         return {"items": items, "cursor": last, "more": len(rows) == limit}
 
@@ -199,7 +200,7 @@ class TeamApi:
         given = _object(body)
         headers = _headers(given.get("headers"))
         shared = given.get("shared") is True
-        _need(request.caller, (ADMIN,) if shared else (ADMIN, EDITOR, "member"))
+        _need(request.caller, (ADMIN,) if shared else (ADMIN, EDITOR, MEMBER))
         name = request.path.rpartition("/")[2]
         member = request.caller.member
         with as_member(self._pool, member) as connection:
@@ -264,7 +265,7 @@ class TeamApi:
         _need(request.caller, (EDITOR, ADMIN))
         name, given = _name(request.path), _object(body)
         settings, version = given.get("settings", {}), given.get("version", 0)
-        rows = _objects(given, "ticks", _MOST_TICKS)
+        rows = _objects({"ticks": [], **given}, "ticks", _MOST_TICKS)
         if not isinstance(settings, dict) or type(version) is not int:
             raise RefusedError(400, "A profile has settings, ticks and a version.")
         ticks = [
@@ -309,7 +310,8 @@ class TeamApi:
         _need(request.caller, (EDITOR, ADMIN))
         given = _object(body)
         decision, reason = given.get("decision"), given.get("reason", "")
-        if decision not in reviews.DECISIONS or not _is_text(reason, _LONGEST_REASON):
+        is_reason = isinstance(reason, str) and len(reason) <= _LONGEST_REASON
+        if decision not in reviews.DECISIONS or not is_reason:
             raise RefusedError(400, "A review has a decision, approved or kept, and a reason.")
         rows = _objects(given, "tools", _MOST_NAMED)
         named = _tool_ids([row.get("tool") for row in rows])
@@ -334,94 +336,6 @@ class TeamApi:
                     reason=str(reason),
                 )
         return {"decision": decision, "tools": named}
-
-
-def _items(db: Connection, organisation: int, rows: list[Change]) -> list[Json]:
-    """The items of these changes, in their order, of the kinds that members get.
-
-    A row that the caller does not see is gone for him.
-    """
-    bodies: dict[tuple[str, int], Json] = {}
-    for kind, (_, read) in _KINDS_SENT.items():
-        ids = [row.row_id for row in rows if row.kind == kind and not row.gone]
-        known = read(db, organisation, ids) if ids else {}
-        bodies |= {(kind, id_): body for id_, body in known.items()}
-    return [
-        {"kind": _KINDS_SENT[row.kind][0], "id": row.row_id}
-        | bodies.get((row.kind, row.row_id), {"deleted": True})
-        for row in rows
-        if row.kind in _KINDS_SENT
-    ]
-
-
-def _sent_servers(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
-    return {
-        row.id: {
-            "name": row.name,
-            "transport": row.transport,
-            "spec": row.spec,
-            "url": row.url,
-            "sign_in": row.sign_in,
-            "instructions": row.instructions,
-            "enabled": row.enabled,
-        }
-        for row in servers.some(db, organisation, ids)
-    }
-
-
-def _sent_tools(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
-    return {
-        row.id: {
-            "server": row.server,
-            "name": row.name,
-            "raw": row.raw,
-            "hash": row.hash,
-            "trusted_hash": row.trusted_hash,
-            "held": row.held,
-            "problem": row.problem,
-            "position": row.position,
-        }
-        for row in tools.some(db, organisation, ids)
-    }
-
-
-def _sent_profiles(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
-    return {
-        row.id: {
-            "name": row.name,
-            "settings": row.settings,
-            "version": row.version,
-            "ticks": [
-                {"tool": tick.tool_id, "on": tick.on, "pinned": tick.pinned} for tick in row.ticks
-            ],
-        }
-        for row in profiles.some(db, organisation, ids)
-    }
-
-
-def _sent_policies(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
-    return {
-        row.id: {"name": row.name, "text": row.text}
-        for row in policies.every(db, organisation)
-        if row.id in ids
-    }
-
-
-def _sent_decisions(db: Connection, organisation: int, ids: list[int]) -> dict[int, Json]:
-    return {
-        row.id: {"tool": row.tool_id, "hash": row.hash, "decision": row.decision}
-        for row in reviews.decisions(db, organisation, ids)
-    }
-
-
-# of a change: the item's kind, and what reads the rows
-_KINDS_SENT: Mapping[str, tuple[str, Callable[[Connection, int, list[int]], dict[int, Json]]]] = {
-    "servers": ("server", _sent_servers),
-    "tools": ("tool", _sent_tools),
-    "profiles": ("profile", _sent_profiles),
-    "policies": ("policy", _sent_policies),
-    "decisions": ("review", _sent_decisions),
-}
 
 
 def _need(caller: Caller, roles: tuple[str, ...]) -> None:
@@ -458,12 +372,10 @@ def _object(body: bytes) -> Json:
 
 
 def _objects(given: Json, key: str, most: int = _MOST_SENT) -> list[Json]:
-    rows = given.get(key, [] if key == "ticks" else None)
-    if not isinstance(rows, list) or len(rows) > most:
-        raise RefusedError(400, f"{key} is a list of at most {most} objects.")
-    if not all(isinstance(row, dict) for row in rows):
-        raise RefusedError(400, f"{key} is a list of at most {most} objects.")
-    return rows
+    rows = given.get(key)
+    if isinstance(rows, list) and len(rows) <= most and all(isinstance(row, dict) for row in rows):
+        return rows
+    raise RefusedError(400, f"{key} is a list of at most {most} objects.")
 
 
 def _tool_ids(value: object) -> list[str]:
@@ -488,10 +400,6 @@ def _count(row: Json) -> tuple[datetime.date, str, str, int]:
     if tool != "":
         _tool_ids([tool])
     return day, str(kind), str(tool), number
-
-
-def _is_text(value: object, most: int) -> bool:
-    return isinstance(value, str) and len(value) <= most
 
 
 def _headers(value: object) -> dict[str, str]:
