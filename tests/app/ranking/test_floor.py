@@ -42,7 +42,7 @@ def give_requests(db, encoder: WordEncoder, each: int) -> None:
     embed_requests(db, encoder)
 
 
-def test_each_request_is_compared_with_the_catalogue_that_lacks_it(store, encoder):
+def test_each_request_is_compared_with_the_catalogue_that_lacks_it(store, encoder, monkeypatch):
     db, _catalog = store
     give_requests(db, encoder, 5)
     stored = requests.vectors(db, encoder.key)
@@ -58,7 +58,8 @@ def test_each_request_is_compared_with_the_catalogue_that_lacks_it(store, encode
             best[tool] = own + REQUEST * max(0.0, nearest - own)
         expected.append(max(best.values()))
     assert whole.held_out() == pytest.approx(expected, abs=1e-5)
-    assert len(whole.held_out(7)) == 7
+    monkeypatch.setattr("app.ranking.dense._HELD_OUT", 7)
+    assert len(whole.held_out()) == 7
 
 
 def test_enough_requests_raise_the_floor_over_what_small_talk_sets(store, encoder):
