@@ -1,4 +1,4 @@
-"""What members get of a change, as JSON: one item for each row that changed."""
+"""The items that members get for rows that changed, as JSON."""
 
 from collections.abc import Callable, Mapping
 
