@@ -100,8 +100,8 @@ def gloss(query: str, has_word: Callable[[str], bool] = lambda _word: True) -> G
     made = _likeliest(text)
     if language in GLOSSED:
         return made if made.known >= _LEAST_KNOWN else None
-    # English by its signs, or of a language without a list, like Dutch
-    changed = made.text.lower() != text.strip().lower()
+    # English by its signs, or of a language without a list: what only leaves words out is English
+    changed = not set(_WORD.findall(made.text.lower())) <= set(_WORD.findall(text.lower()))
     return made if changed and made.known and made.hits >= _SURE * made.words else None
 
 

@@ -59,6 +59,8 @@ def test_a_query_of_each_language_is_read_in_english(query, language, english):
         "",
         "покажи відкриті заявки",
         "delete SQL server",
+        "order me a pizza",  # only words left out: no translation
+        "hail a taxi",
     ],
 )
 def test_english_and_languages_without_a_list_stay_as_they_are(query):
