@@ -59,6 +59,12 @@ def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
             sys.stdout.close()  # or Python tries again at its end
         sys.stderr.close()
         return DONE
+    except UnicodeEncodeError:
+        console.note("toolcrib: An argument is not UTF-8. Write it anew.")
+        return FAILED
+    except OverflowError:
+        console.note("toolcrib: A number is too large. Give a smaller one.")
+        return FAILED
     except OSError as error:
         console.note(f"toolcrib: {error.filename or 'A file'} cannot be used: {error.strerror}.")
         return FAILED

@@ -42,7 +42,7 @@ def say(text: str) -> None:
 
 def note(text: str) -> None:
     """A line about what went wrong."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 def database() -> str:

@@ -41,6 +41,10 @@ def run(argv: Sequence[str] | None) -> int:
     except psycopg.OperationalError:
         admin.note("toolcrib-team: the database does not answer.")
         admin.note(f"  Check {DATABASE}, and that Postgres runs.")
+    except UnicodeEncodeError:
+        admin.note("toolcrib-team: an argument is not UTF-8. Write it anew.")
+    except (OverflowError, psycopg.DataError):  # what Postgres calls a value out of its range
+        admin.note("toolcrib-team: a number is out of range. Give a smaller one, not below 0.")
     return 1
 
 

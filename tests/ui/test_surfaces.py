@@ -151,7 +151,8 @@ def surfaces(window, host_id):
     }
     headline = page.detail.headline.text()
     if headline and headline != "The file changed since this preview":
-        shown["headline"] = number(headline.partition(" ")[0])
+        # without a figure it says that there is nothing to count: "1 server not read"
+        shown["headline"] = number(headline.partition(" ")[0]) if "tokens" in headline else 0
     if host_id in rows:
         shown["budget"] = number(table.index(rows[host_id], table.place(TOKENS)).data())
         page.tools.show_host(sizes[host_id])

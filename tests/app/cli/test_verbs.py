@@ -567,6 +567,22 @@ def test_an_empty_query_is_refused(verb: Verb, query: str, capsys: Any) -> None:
     assert "The query is empty." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (("approve", "9" * 30), "A number is too large."),
+        (("usage", "show", "--days", "9" * 30), "A number is too large."),
+        (("check", "--profile", "\udcff"), "An argument is not UTF-8."),
+        (("registry", "add", "https://h/\udcff"), "An argument is not UTF-8."),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_a_sentence(
+    verb: Verb, argv: tuple[str, ...], sentence: str, capsys: Any
+) -> None:
+    assert run([*argv]) == 1
+    assert capsys.readouterr().err.startswith(f"toolcrib: {sentence}")
+
+
 def test_hosts_names_the_way_that_each_has_now_and_a_broken_file_is_named(
     verb: Verb, capsys: Any
 ) -> None:

@@ -120,6 +120,15 @@ def approved(world: World) -> World:
     return world
 
 
+def test_an_argument_that_cannot_be_used_is_a_sentence_without_control_characters(
+    world: World,
+) -> None:
+    days = ("token", "issue", "mia", "--days", "9" * 12)
+    assert "a number is out of range" in world.refused(*days, *WHERE)
+    assert "not UTF-8" in world.refused("user", "list", "--organisation", "\udcff")
+    assert "\x1b" not in world.refused("user", "list", "--organisation", "\x1b[2J")
+
+
 def test_a_changed_text_is_held_until_an_editor_approves_it(approved: World) -> None:
     world = approved
     world.offer(SECOND)
