@@ -45,7 +45,6 @@ class NewProfile:
     tools: tuple[CatalogTool, ...]
     lost_tools: int
     lost_tokens: int
-    lost_servers: tuple[str, ...]  # of which it has no tool
     served: tuple[Served, ...] = ()
 
     @property
@@ -270,13 +269,11 @@ def _profile(
     servers = sorted(sizes, key=lambda name: (-weights[name], -sizes[name], name))
     inside = {tool.tool.id for tool in tools}
     lost = [tool for tool in shown if tool.tool.id not in inside]
-    without = dict.fromkeys(t.server.name for t in lost if t.server.name not in sizes)
     return NewProfile(
         namer.name(servers),
         tuple(tools),
         lost_tools=len(lost),
         lost_tokens=sum(tool.cost for tool in lost),
-        lost_servers=tuple(without),
     )
 
 
