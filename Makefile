@@ -26,7 +26,7 @@ collect: $(TEST_STAMP)  # writes the tests' bytecode and the encoder once, not o
 	$(BIN)/python -m pytest --collect-only -q | tail -n 1
 
 pytest:
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
 
 test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, processes or encoder
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -q \

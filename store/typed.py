@@ -4,8 +4,6 @@ Type checkers see the real names; at run time an annotation says nothing. Also w
 JSON that may hold anything, and writes it.
 """
 
-import json
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -34,4 +32,6 @@ def list_or_empty(value: object) -> list[Any]:
 
 def compact_json(value: object) -> str:
     """`value` as JSON text without needless spaces, other scripts as they are."""
+    import json  # a host's hook starts without it
+
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
