@@ -362,8 +362,9 @@ def _means_the_same(target: Target, base: Base, after: bytes | None) -> bool:
     """True where a file that was edited since Toolcrib's write would change in its form alone."""
     if base.copy or not after or not target.current:
         return False
-    kind = target.kind.format
-    return bool(read_values(after, kind).value == read_values(target.current, kind).value)
+    # by their texts: true is not 1, and in some hosts' rules the order of keys decides
+    values = (repr(read_values(data, target.kind.format).value) for data in (after, target.current))
+    return next(values) == next(values)
 
 
 def _described(
