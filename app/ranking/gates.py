@@ -72,13 +72,18 @@ class Cut:
     top: float
     line: float = 0.0  # of a floor: the score that the relative cut would ask for without it
 
+    @property
+    def fits(self) -> bool:
+        """True if the best tool reaches the floor; else only pinned ones are in."""
+        return self.setting != "floor"
+
     def value(self, candidate: Candidate) -> float:
         """The figure of a tool that this gate compares."""
         return candidate.score if self.setting == "delta" else candidate.iso or 0.0
 
     def passes(self, candidate: Candidate) -> bool:
         """True if the tool reaches it; none passes a floor that the best did not reach."""
-        return self.setting != "floor" and self.value(candidate) >= self.needed
+        return self.fits and self.value(candidate) >= self.needed
 
 
 @dataclass(slots=True)
@@ -164,9 +169,9 @@ def _score_remedy(candidate: Candidate, occupancy: Occupancy) -> Remedy:
         return _PIN
     if cut.setting == "delta":
         return Remedy(("delta",), math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100)
-    if cut.setting == "floor" and not _passes_without_floor(candidate, cut, settings):
+    if not cut.fits and not _passes_without_floor(candidate, cut, settings):
         return _PIN
-    reached = cut.top if cut.setting == "floor" else cut.value(candidate)
+    reached = cut.value(candidate) if cut.fits else cut.top
     return Remedy((cut.setting,), math.floor(reached * 100) / 100)
 
 

@@ -74,11 +74,6 @@ class Ranked:
     # a tool that would be before all that are on, were it (or its server) not switched off
     best_off: RankedTool | None = None
 
-    @property
-    def fits(self) -> bool:
-        """True if the best reaches the floor; else what is in is in because it is pinned."""
-        return self.cut.setting != "floor"
-
     # the tools that are in, best first; the window asks several times a frame of a drag
     shown: tuple[RankedTool, ...] = field(init=False, compare=False, repr=False)
 

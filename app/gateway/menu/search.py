@@ -199,7 +199,7 @@ class ToolSearch:
         first = best_off(ranked)
         room = max(0, room - len(first))
         if first:  # those that do not fit are no help beside it
-            tools = [tool for tool in tools if tool.shown and ranked.fits]
+            tools = [tool for tool in tools if tool.shown and ranked.cut.fits]
         answer = AnswerText(self.tool, tools, ranked, limit=limit, budget=room, level=level)
         loading = not self._loaded.is_set()
         if loading:
@@ -270,7 +270,7 @@ class AnswerText:
         self._row_of = tool
         self._tools = tools
         self._steps = ranked.steps
-        self._fits = ranked.fits
+        self._fits = ranked.cut.fits
         self._limit = limit
         self._left = budget
         self._level = level
