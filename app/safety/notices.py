@@ -11,7 +11,6 @@ from app.safety.flow import can_send, snake
 from app.safety.hidden import made_plain, visible
 from app.safety.rules import rules
 from store.records import ServerRecord
-from store.typed import object_or_empty
 
 SERVER_TEXT, COMBINATION, LOOK_ALIKE = "server text", "combination", "look-alike"
 _YOUNGER = 3600.0  # seconds between two first readings that make one tool the younger
@@ -73,7 +72,7 @@ def combination(tools: Sequence[CatalogTool]) -> Iterable[Notice]:
     """One warning where private data, untrusted content and a way out meet in one profile."""
     private = [t for t in tools if _reads(t) and _PRIVATE.search(_text(t))]
     untrusted = [t for t in tools if _reads(t) and _UNTRUSTED.search(_text(t))]
-    senders = [t for t in tools if not _is_read_only(t) and can_send(t.tool.raw)]
+    senders = [t for t in tools if not t.tool.has_hint("readOnlyHint") and can_send(t.tool.raw)]
     legs = {"private data": private, "untrusted content": untrusted, "a way out": senders}
     chosen = _three(private, untrusted, senders)
     if chosen is None:
@@ -140,11 +139,7 @@ def _three(*legs: Sequence[CatalogTool]) -> tuple[CatalogTool, ...] | None:
 
 
 def _reads(tool: CatalogTool) -> bool:
-    return bool(_READS.search(snake(tool.tool.name))) or _is_read_only(tool)
-
-
-def _is_read_only(tool: CatalogTool) -> bool:
-    return object_or_empty(tool.tool.raw.get("annotations")).get("readOnlyHint") is True
+    return bool(_READS.search(snake(tool.tool.name))) or tool.tool.has_hint("readOnlyHint")
 
 
 def _text(tool: CatalogTool) -> str:

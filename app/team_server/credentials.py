@@ -134,7 +134,7 @@ class Credentials:
         alone: bool = False,
     ) -> Json | None:
         """Credential of the caller, or of the organisation; `alone` until the transaction ends."""
-        whose = 0 if shared else caller.member.member_id
+        whose = upstream_secrets.ORGANISATION if shared else caller.member.member_id
         organisation = caller.member.organisation_id
         row = upstream_secrets.load(connection, organisation, server.id, whose, alone=alone)
         if row is None:
@@ -192,7 +192,7 @@ class Credentials:
         shared: bool = False,
     ) -> None:
         own = caller.member
-        whose = 0 if shared else own.member_id
+        whose = upstream_secrets.ORGANISATION if shared else own.member_id
         where = place(own.organisation_id, server.id, whose)
         upstream_secrets.save(
             connection,
