@@ -17,6 +17,8 @@ from store.connection import data_version, transaction
 from store.records import MANUAL, ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 from store.typed import Json
 
+NO_TOOLS = "No tools are known yet. Read some with: toolcrib scan"
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogTool:
@@ -110,8 +112,9 @@ def load_catalog(
     record = find_profile(db, profile)
     settings = ProfileSettings.from_json(record.settings)
     rows = servers.all_servers(db)
-    chosen = [s for s in rows if settings.servers is None or s.name in settings.servers]
-    others = [s for s in rows if s not in chosen and any(e.host != MANUAL for e in s.entries)]
+    names = settings.servers
+    chosen = [s for s in rows if names is None or s.name in names]
+    others = [s for s in rows if names is not None and s.name not in names and _in_a_file(s)]
     by_id = {s.id: s for s in (*chosen, *others)}
     states = profiles.states(db, record.id)
     counts = tools.token_counts(db, encoding)
@@ -133,6 +136,10 @@ def load_catalog(
     if not others:
         return made
     return replace(made.of_servers(chosen), left_out=made.of_servers(others))
+
+
+def _in_a_file(server: ServerRecord) -> bool:
+    return any(entry.host != MANUAL for entry in server.entries)
 
 
 def _row(
@@ -208,7 +215,7 @@ def _nothing_called(catalog: Catalog, pattern: str) -> ToolcribError:
         f"No {what} {verb} {pattern}, so nothing was done.",
         "Names are server/tool; see them with: toolcrib footprint --tools"
         if catalog.tools
-        else "No tools are known yet. Read some with: toolcrib scan",
+        else NO_TOOLS,
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from functools import partial
 
-from app.catalog.catalog import load_catalog, save_settings
+from app.catalog.catalog import NO_TOOLS, Catalog, load_catalog, save_settings
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile, add_verb
 from app.cli.ranking import load_encoder
@@ -70,9 +70,9 @@ def _share(text: str) -> float:
 
 def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Calibrate; with --use the profile gets what was found."""
-    encoder = _needed_encoder(ctx, console, args.profile)
     with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        encoder = _needed_encoder(ctx, console, catalog)
         routing = catalog.settings.routing
         labels = queries.labels(db)
         used = args.use and bool(labels)
@@ -98,10 +98,9 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
     return 0
 
 
-def _needed_encoder(ctx: AppContext, console: Console, profile: str) -> Encoder:
-    with ctx.store() as db:
-        if not load_catalog(db, profile, ctx.settings.encoding).tools:
-            raise ToolcribError("No tools are known yet.", "Read some with: toolcrib scan")
+def _needed_encoder(ctx: AppContext, console: Console, catalog: Catalog) -> Encoder:
+    if not catalog.tools:
+        raise ToolcribError(NO_TOOLS)
     encoder = load_encoder(ctx, console)
     if encoder is None:
         raise ToolcribError(
@@ -175,9 +174,9 @@ def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             learn.reset(db)
         console.result({"reset": True}, lambda: "Forgotten. The labelled queries are kept.")
         return 0
-    encoder = _needed_encoder(ctx, console, args.profile)
     with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        encoder = _needed_encoder(ctx, console, catalog)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
         report = learn.train(db, router, query_set.taught_by(db), clock=ctx.clock)
     queries = plural(report.labels, "query")

@@ -22,9 +22,6 @@ _KEPT = "\n\t"
 _UNPRINTED = re.compile(r"[^\x20-\x7e\n]")
 
 
-NO_TOOLS = "No tools known yet. Read some with: toolcrib scan"
-
-
 class Console:
     """One command's output; with `as_json` exactly one JSON document reaches stdout."""
 

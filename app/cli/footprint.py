@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.catalog.catalog import Catalog, CatalogTool, load_catalog
+from app.catalog.catalog import NO_TOOLS, Catalog, CatalogTool, load_catalog
 from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
-from app.cli.console import NO_TOOLS, Console, number, table
+from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError

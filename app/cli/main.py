@@ -20,6 +20,7 @@ from app.policy.profile_policy import follow_all
 from app.system.ending import interrupts_held
 from store.connection import sentences
 from store.errors import REPAIR, DamagedStoreError, StoreError
+from store.records import storable
 
 DONE = 0
 FAILED = 1
@@ -60,6 +61,8 @@ def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
         sys.stderr.close()
         return DONE
     except UnicodeEncodeError:
+        if all(map(_is_text, argv)):
+            raise
         console.note("toolcrib: An argument is not UTF-8. Write it anew.")
         return FAILED
     except OverflowError:
@@ -68,6 +71,11 @@ def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
     except OSError as error:
         console.note(f"toolcrib: {error.filename or 'A file'} cannot be used: {error.strerror}.")
         return FAILED
+
+
+def _is_text(argument: str) -> bool:
+    """False for one with bytes that are not UTF-8, which are half characters in it."""
+    return storable(argument) == argument
 
 
 def _context(args: argparse.Namespace) -> AppContext:

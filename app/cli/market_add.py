@@ -24,7 +24,6 @@ from app.market.seed import take_seed
 from app.registry import installing
 from app.system.quoting import quoted
 from store import servers
-from store.records import RETIRED
 from store.typed import Json
 
 _NONE: Mapping[str, str] = {}
@@ -87,7 +86,7 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         choice = installing.ready(ctx, entry, choice, private=private)
         values = given_values(args.values, choice, console)
         launch = launch_of(entry, choice, values, private=private)
-        before = [one.id for one in servers.all_servers(db) if one.status != RETIRED]
+        before = servers.launches(db)
         done = installing.install(
             ctx, db, entry, choice, launch, source=known.source, name=args.name or "",
             values=values, query=args.purpose,

@@ -8,11 +8,11 @@ from functools import partial
 import apsw
 
 from app.catalog import catalog as catalogs
-from app.catalog.catalog import Catalog, load_catalog, match_tools
+from app.catalog.catalog import NO_TOOLS, Catalog, load_catalog, match_tools
 from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
 from app.cli import profile_fit, splits
-from app.cli.console import NO_TOOLS, Console, number, table
+from app.cli.console import Console, number, table
 from app.cli.options import Run, Verbs, add_group, add_profile, add_verb
 from app.core.changes import Changes
 from app.core.context import AppContext

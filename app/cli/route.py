@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 
-from app.cli.console import NO_TOOLS, Console, number, table
+from app.catalog.catalog import NO_TOOLS
+from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError

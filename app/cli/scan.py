@@ -25,7 +25,7 @@ from app.registry import importing
 from app.registry.register import RegisterResult, Target, register, targets
 from app.system.quoting import joined, quoted
 from store import servers, tools
-from store.records import NEEDS_SIGN_IN, READ, RETIRED, ServerRecord
+from store.records import NEEDS_SIGN_IN, READ, ServerRecord
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -158,13 +158,13 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
             transport="stdio", command=first, args=tuple(args.command[1:]), env=env, cwd=args.cwd
         )
     with ctx.store() as db:
-        before = {one.id: one.spec.key for one in servers.all_servers(db) if one.status != RETIRED}
+        before = servers.launches(db)
         taken = importing.add_server(ctx, db, args.name, launch)
         after = servers.by_name(db, taken.names[0])
     name = taken.names[0]
     state = "added"
     if after is not None and after.id in before:
-        state = "same" if before[after.id] == after.spec.key else "replaced"
+        state = "same" if before[after.id].key == after.spec.key else "replaced"
     words = _ADDED[state] if name == args.name else f"{_ADDED[state]} It is called {name} here."
     read = f"Read its tools: toolcrib scan {quoted(name)}"
     console.result(
