@@ -301,7 +301,10 @@ class CatalogContent(QWidget):
         on, pinned = all(tool.on for tool in tools), all(tool.pinned for tool in tools)
         turn, pin = partial(self._tick, tools, not on), partial(self._pin, tools)
         tool = tools[0].tool
-        copy = partial(self._services.copy, compact_json(tool.raw), f"the JSON of {tool.name}")
+
+        def copy() -> None:
+            self._services.copy(compact_json(tool.raw), f"the JSON of {tool.name}")
+
         return (
             ("Turn off", "eye-off-outline", turn) if on else ("Turn on", "eye-outline", turn),
             ("Unpin", "pin", pin) if pinned else ("Pin", "pin-outline", pin),
