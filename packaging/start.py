@@ -19,15 +19,9 @@ def toolcrib() -> int:
 
 def command_line() -> int:
     """Run the command line: what toolcrib-core has, which is without a window."""
-    from app.system.ending import interrupts_held
+    from app.cli.program import main
 
-    try:
-        with interrupts_held():
-            from app.cli.main import run
-    except KeyboardInterrupt:
-        sys.stderr.write("toolcrib: stopped.\n")
-        return 130
-    return run(sys.argv[1:])
+    return main(sys.argv[1:])
 
 
 def gateway() -> None:

@@ -12,7 +12,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line or the window; returns the exit code."""
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:  # while modules are imported, before a verb answers for itself
+    except KeyboardInterrupt:  # while the window's modules are imported
         sys.stderr.write("toolcrib: stopped.\n")
         return INTERRUPTED
 
@@ -20,13 +20,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: list[str]) -> int:
     if args[:1] == ["pictures"]:
         return pictures(args[1:])
-    from app.system.ending import interrupts_held
-
     if args:
-        with interrupts_held():
-            from app.cli.main import run
+        from app.cli.program import main as run_verb
 
-        return run(args)
+        return run_verb(args)
     from app.system.desktop import libraries_problem
     from ui.display import display_problem
 
