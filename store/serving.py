@@ -103,6 +103,11 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
     return [_server_row(row) for row in db.execute(sql)]
 
 
+def specs(db: apsw.Connection) -> set[tuple[str, str]]:
+    """(name, stored spec) of every server, retired ones too."""
+    return set(db.execute("SELECT name, spec FROM servers"))
+
+
 def _server_row(values: "tuple[object, ...]") -> ServerRow:
     """A server without what is held or damaged of its texts."""
     taken_with, info, capabilities = map(_object, values[6:9])

@@ -5,6 +5,7 @@ Light on purpose: the gateway makes one at its start and pays for it once a serv
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterable
 
 from store.typed import Any
@@ -34,9 +35,10 @@ class Scrubber:
     where it is a word of its own, so that `postgres` does not rename `postgres_query`.
     """
 
-    __slots__ = ("_coded", "_forms", "_long", "_sources", "_values", "_words")
+    __slots__ = ("_adding", "_coded", "_forms", "_long", "_sources", "_values", "_words")
 
     def __init__(self, values: Iterable[str] = ()) -> None:
+        self._adding = threading.Lock()  # servers start at the same time
         self._values: frozenset[str] = frozenset()
         self._sources: tuple[Callable[[], Iterable[str]], ...] = ()
         self._long: tuple[str, ...] = ()  # those whose encodings are hidden too
@@ -65,8 +67,11 @@ class Scrubber:
     def add(self, values: Iterable[str]) -> None:
         """Hide these values too; those of fewer than 4 characters are ignored."""
         new = {value for value in map(str.strip, values) if len(value) >= _SHORTEST_WORD}
-        if new <= self._values:
-            return
+        if not new <= self._values:
+            with self._adding:
+                self._know(new)
+
+    def _know(self, new: set[str]) -> None:
         every = self._values | new
         plain = [value for value in every if not _is_word(value)]
         words = every.difference(plain)

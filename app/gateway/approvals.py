@@ -16,6 +16,7 @@ from functools import partial
 import apsw
 
 from app.catalog.reasons import ASKABLE
+from app.core.errors import ToolcribError
 from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.outgoing import ACCEPT, DECLINE, Ask
@@ -57,7 +58,7 @@ class Approvals:
         view: ProfileView,
         journal: Journal,
         question: Ask,
-        hide: Callable[[Any], Any],
+        hide: Callable[[apsw.Connection, Any], Any],
     ) -> None:
         """`question` asks by the host's own form; `hide` takes secrets out of arguments."""
         self._view = view
@@ -127,6 +128,9 @@ class Approvals:
         except (apsw.Error, StoreError) as error:
             self._refuse(call, "could not ask", f"Toolcrib's store cannot be used: {error}.")
             return
+        except ToolcribError as error:
+            self._refuse(call, "could not ask", error.text)
+            return
         if allowed:
             send()
         elif not call.id:
@@ -142,7 +146,6 @@ class Approvals:
         seconds = float(self._view.setting("approve_seconds", SECONDS))
         now = time.time()
         call.expires = now + seconds
-        shown = json.dumps(_masked(self._hide(arguments)), ensure_ascii=False)[:_LONGEST_ARGUMENTS]
         with closing(open_store(self._view.database)) as db:
             from store import approvals
             from store.records import Approval
@@ -150,6 +153,7 @@ class Approvals:
             profile = self._view.profile_name
             if approvals.is_always_allowed(db, profile, call.tool_id, call.tool_hash):
                 return True
+            shown = json.dumps(_masked(self._hide(db, arguments)), ensure_ascii=False)
             with self._lock:
                 if len(self._waiting) >= _MOST_WAITING:
                     return False
@@ -162,7 +166,7 @@ class Approvals:
                     host=self._journal.host,
                     tool=call.tool_id,
                     hash=call.tool_hash,
-                    arguments=shown,
+                    arguments=shown[:_LONGEST_ARGUMENTS],
                 )
                 with transaction(db):
                     call.id = approvals.add(db, record)

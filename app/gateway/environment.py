@@ -10,6 +10,9 @@ from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    import apsw
 
     from app.core.paths import Paths
     from app.encoder.onnx import Encoder
@@ -38,6 +41,7 @@ class GatewayEnvironment:
         self.folder = folder
         self.clock = clock
         self.scrubber = Scrubber()  # knows the secret values of every server started so far
+        self._learned: set[tuple[str, str]] = set()  # name and spec of servers, started or not
         self.seen = ResultHistory()
 
     @property
@@ -80,6 +84,20 @@ class GatewayEnvironment:
         from app.gateway.launching import launcher
 
         return launcher(row, command, self.paths, self.scrubber, self.environ, self.folder)
+
+    def hide_all(self, db: "apsw.Connection", value: "Any") -> "Any":
+        """The JSON value without any secret that Toolcrib keeps, of servers not started too.
+
+        Raises ToolcribError where the secrets cannot be read; the keychain takes its time.
+        """
+        from app.gateway.launching import stored_values
+        from store.serving import specs
+
+        new = specs(db) - self._learned
+        if new:
+            self.scrubber.add(stored_values(new, self.paths(), self.environ))
+            self._learned |= new
+        return self.scrubber.json(value)
 
     def note_request(self, server: str, method: str) -> None:
         """Remember that a server asked something of a host, which sharing depends on."""

@@ -55,6 +55,7 @@ class Gateway:
             session=os.urandom(6).hex(),
             keep=self._events_kept,
             hide=environment.scrubber.json,
+            hide_all=environment.hide_all,
             folder=folder,
             telemetry=self._telemetry if folder else None,
         )

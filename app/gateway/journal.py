@@ -8,6 +8,8 @@ from contextlib import suppress
 
 import apsw
 
+from app.core.errors import ToolcribError
+from app.core.scrubber import HIDDEN
 from app.system.threads import start_thread
 from store.errors import StoreError
 from store.typed import TYPE_CHECKING, Any, Json
@@ -36,6 +38,7 @@ class Journal:
         session: str,
         keep: Callable[[], int] = lambda: 100_000,
         hide: Callable[[Any], Any] = lambda fields: fields,
+        hide_all: Callable[[apsw.Connection, Any], Any] = lambda _, fields: fields,
         clock: Callable[[], float] = time.time,
         folder: str = "",
         telemetry: "Callable[[], Telemetry] | None" = None,
@@ -50,7 +53,8 @@ class Journal:
         self._keep = keep
         self._profile = profile
         self._session = session
-        self._hide = hide  # takes secret values out of an event
+        self._hide = hide  # takes secret values out of an event, those known so far
+        self._hide_all = hide_all  # slower, before a text reaches the store
         self._clock = clock
         self._queue: deque[Json] = deque()  # fields of store.records.EventRecord
         self._wake = threading.Event()
@@ -167,6 +171,7 @@ class Journal:
             batch = [*batch, self._event("error", note)]
         if not batch:
             return []
+        batch = [self._hidden(db, event) for event in batch]
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
         try:
@@ -180,3 +185,13 @@ class Journal:
         except BaseException:
             self.dropped += lost
             raise
+
+    def _hidden(self, db: apsw.Connection, event: Json) -> Json:
+        """The event without secrets of servers that were not started: a text may hold any."""
+        if not (event.get("query") or event.get("problem")):
+            return event
+        try:
+            hidden: Json = self._hide_all(db, event)
+        except ToolcribError:  # the secrets cannot be read: no query is better than one of them
+            return {**event, "query": HIDDEN if event.get("query") else ""}
+        return hidden

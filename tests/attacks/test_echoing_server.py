@@ -143,6 +143,44 @@ def test_a_gateway_keeps_no_secret_that_a_server_repeats(
     assert not leaks(printed, secrets)
 
 
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+@pytest.mark.parametrize("alone", ["1", ""], ids=["alone", "backend"])
+def test_a_secret_of_a_server_that_was_not_started_reaches_no_file(
+    alone, kind, toolcrib, home, tmp_path, raw_host
+):
+    """A model may have it from a file, or from an earlier session."""
+    secret = (LOCAL if kind == "stdio" else REMOTE)[0]
+    with config(kind, "ok") as entry:
+        imported(toolcrib, tmp_path, entry)
+        toolcrib("profile", "set", 'gateway.approve=["echo/add"]')
+        one = Listener(home, "through", raw_host, alone)
+        try:
+            one.search(secret)
+            one.call(f"no {secret} tool", own=True)
+            called = {"name": "echo/add", "arguments": {"note": f"x {secret} y"}}
+            one.host.ask("tools/call", {"name": "call_tool", "arguments": called})
+            one.host.until(lambda: b"echo/add" in toolcrib("approve"), 60)
+        finally:
+            one.close()
+            if not alone:
+                toolcrib("backend", "stop")
+    assert not files_that_leak(home, (secret,))
+    assert "••••".encode() in stored(home)
+
+
+def test_a_query_is_not_kept_where_the_secrets_cannot_be_read(toolcrib, home, tmp_path, raw_host):
+    with config("stdio", "ok") as entry:
+        imported(toolcrib, tmp_path, entry)
+        (home / "secrets.json").write_text("{broken", encoding="utf-8")
+        one = Listener(home, "through", raw_host)
+        try:
+            one.search("plain thing of mine")
+        finally:
+            one.close()
+    assert b"plain thing of mine" not in stored(home)
+    assert "••••".encode() in stored(home)
+
+
 @pytest.mark.parametrize("mode", ["crash", "refuse"])
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 @pytest.mark.parametrize("alone", ["1", ""], ids=["alone", "backend"])

@@ -85,7 +85,7 @@ class GatewayContext:
         if self._approvals is None:
             from app.gateway.approvals import Approvals
 
-            hide = self.environment.scrubber.json
+            hide = self.environment.hide_all
             self._approvals = Approvals(self.view, self.journal, self.ask_user, hide)
         return self._approvals
 
