@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from app.core.errors import ToolcribError
+from app.core.plain_parser import write_out
 from app.core.text import visible
 
 _KEPT = "\n\t"
@@ -38,9 +39,7 @@ class Console:
         self.progress_done()
         try:
             if shown:
-                print(shown, file=self._out, flush=True)
-        except BrokenPipeError:  # the reader has closed its end
-            raise
+                write_out(f"{shown}\n", self._out)
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._out.close()  # or Python tries again at its end
@@ -50,13 +49,13 @@ class Console:
     def note(self, text: str) -> None:
         """A remark beside the answer."""
         self.progress_done()
-        print(visible(text, _KEPT), file=self._err, flush=True)
+        write_out(f"{visible(text, _KEPT)}\n", self._err)
 
     def progress(self, text: str) -> None:
         """A line that what comes next replaces on a terminal, and that is left out elsewhere."""
         if self._err.isatty():
             self._passing = bool(text)
-            print(f"\r\x1b[2K{visible(text)}", end="", file=self._err, flush=True)
+            write_out(f"\r\x1b[2K{visible(text)}", self._err)
 
     def progress_done(self) -> None:
         """Clear the progress line, if there is one."""
@@ -73,7 +72,7 @@ class Console:
         if not self.can_ask:
             return False
         self.progress_done()
-        print(f"{visible(question)} [y/N] ", end="", file=self._err, flush=True)
+        write_out(f"{visible(question)} [y/N] ", self._err)
         return self._answers.readline().strip().lower() in ("y", "yes")
 
     def agrees(self, question: str, otherwise: str, *, yes: bool = False) -> bool:

@@ -1,9 +1,7 @@
 """Entry of the command line: parse, run one verb, say what went wrong."""
 
 import argparse
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 import apsw
 
@@ -22,7 +20,6 @@ from store.connection import sentences
 from store.errors import REPAIR, DamagedStoreError, StoreError
 from store.records import storable
 
-DONE = 0
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
@@ -55,11 +52,6 @@ def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         console.note("toolcrib: stopped.")
         return INTERRUPTED
-    except BrokenPipeError:
-        with suppress(OSError):
-            sys.stdout.close()  # or Python tries again at its end
-        sys.stderr.close()
-        return DONE
     except UnicodeEncodeError:
         if all(map(_is_text, argv)):
             raise

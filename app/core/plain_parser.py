@@ -1,9 +1,10 @@
-"""Arguments of both programs: errors show no control character, and list what may follow."""
+"""Arguments and output of both programs: errors show no control character, a reader may go."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from app.core.text import visible
 
@@ -11,6 +12,17 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _KEPT = "\n\t"
+
+
+def write_out(text: str, stream: TextIO) -> None:
+    """Write a text at once; when its reader has gone, it and all that follows is dropped."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
 
 
 class PlainParser(argparse.ArgumentParser):

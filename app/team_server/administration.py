@@ -14,6 +14,7 @@ import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import DATABASE as DATABASE_FILE
+from app.core.plain_parser import write_out
 from app.core.text import plural, visible
 from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
@@ -36,13 +37,12 @@ _LONGEST = 200  # characters of one value in the audit log's lines
 def say(text: str) -> None:
     """A line for the person, or the program, that runs this; a server's text shows its control
     characters."""
-    sys.stdout.write(f"{visible(text)}\n")
-    sys.stdout.flush()
+    write_out(f"{visible(text)}\n", sys.stdout)
 
 
 def note(text: str) -> None:
     """A line about what went wrong."""
-    sys.stderr.write(f"{visible(text)}\n")
+    write_out(f"{visible(text)}\n", sys.stderr)
 
 
 def database() -> str:

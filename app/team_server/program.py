@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 from app.system.ending import interrupts_held
 
@@ -16,11 +15,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("toolcrib-team: stopped.\n")
         return 130
-    except BrokenPipeError:
-        with suppress(OSError):
-            sys.stdout.close()  # or Python tries again at its end
-        sys.stderr.close()
-        return 0
     except OSError as error:
         place = error.filename or "A file"
         sys.stderr.write(f"toolcrib-team: {place} cannot be used: {error.strerror}.\n")

@@ -56,8 +56,9 @@ def version(dsn: str) -> str:
 
 @contextmanager
 def _connected(dsn: str) -> Iterator[sqlalchemy.Connection]:
+    driver = connect(dsn)  # here, as SQLAlchemy puts errors of its own over psycopg's
     engine = sqlalchemy.create_engine(
-        "postgresql+psycopg://", creator=lambda: connect(dsn), poolclass=sqlalchemy.NullPool
+        "postgresql+psycopg://", creator=lambda: driver, poolclass=sqlalchemy.NullPool
     )
     try:
         with engine.connect() as connection:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from app.policy.lock import Lock, LockedServer, LockedTool, write_lock
+
 ROOT = Path(__file__).parents[2]
 INTERRUPTED = """
 import importlib, signal, sys
@@ -112,28 +114,42 @@ def test_an_adapter_of_a_backend_says_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="a pipe without a reader is another error there")
 @pytest.mark.parametrize(
-    "words",
+    ("code", "words"),
     [
-        ["ui.main", "hosts", "--all"],
-        ["ui.main", "profile", "show", "--json"],
-        ["app.gateway.main", "--help"],
-        ["app.gateway.main", "--version"],
-        ["app.team_server.program", "token", "new-key"],
+        (0, ["ui.main", "hosts", "--all"]),
+        (0, ["ui.main", "profile", "show", "--json"]),
+        (4, ["ui.main", "check", "--project", "."]),
+        (4, ["ui.main", "check", "--project", ".", "--json"]),
+        (0, ["app.gateway.main", "--help"]),
+        (0, ["app.gateway.main", "--version"]),
+        (0, ["app.team_server.program", "token", "new-key"]),
+        (1, ["app.team_server.program", "check"]),
     ],
-    ids=" ".join,
+    ids=str,
 )
-def test_a_program_without_a_reader_says_nothing(tmp_path, words):
+def test_a_program_without_a_reader_says_nothing_and_keeps_its_verdict(tmp_path, code, words):
     if "team" in words[0]:
         pytest.importorskip("psycopg")
+    tool = LockedTool("read_file", "0" * 64, 200)
+    server = LockedServer("files", "files", (tool,))
+    write_lock(Lock("o200k_base", (server,)), tmp_path / "toolcrib.lock")
+    policy = "version = 1\n[budget]\nmax_schema_tokens = 100\n"
+    (tmp_path / ".toolcrib.toml").write_text(policy)
+    own = {"HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "own")}
+    team = {
+        "PYTHONPATH": str(ROOT),
+        "TOOLCRIB_TEAM_DATABASE": "postgresql://127.0.0.1:1/x",
+        "TOOLCRIB_TEAM_URL": "https://tools.example.org",
+    }
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as out:
         done = subprocess.run(
             [sys.executable, "-m", *words],
-            env={**os.environ, "HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "own")},
-            cwd=ROOT,
+            env={**os.environ, **own, **team},
+            cwd=tmp_path,
             stdout=out,
             stderr=subprocess.PIPE,
             timeout=60,
         )
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (code, b"")
