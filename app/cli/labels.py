@@ -92,6 +92,7 @@ def run_records(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     with ctx.store() as db:
         rows = labels_from_records(
             db,
+            ctx.paths,
             Path.home(),
             os.environ,
             args.profile,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from app.core.paths import Paths
     from app.encoder.onnx import Encoder
     from app.hooks.small_talk import SmallTalk
+    from app.indexing.kept_secrets import KeptSecrets
     from app.mcp.requests import UpstreamEvents
     from app.mcp.session import Upstream
     from store.serving import ServerRow
@@ -41,7 +42,7 @@ class GatewayEnvironment:
         self.folder = folder
         self.clock = clock
         self.scrubber = Scrubber()  # knows the secret values of every server started so far
-        self._learned: set[tuple[str, str]] = set()  # name and spec of servers, started or not
+        self._kept: KeptSecrets | None = None  # of every server, started or not
         self.seen = ResultHistory()
 
     @property
@@ -90,13 +91,10 @@ class GatewayEnvironment:
 
         Raises ToolcribError where the secrets cannot be read; the keychain takes its time.
         """
-        from app.gateway.launching import stored_values
-        from store.serving import specs
+        from app.indexing.kept_secrets import KeptSecrets
 
-        new = specs(db) - self._learned
-        if new:
-            self.scrubber.add(stored_values(new, self.paths(), self.environ))
-            self._learned |= new
+        self._kept = self._kept or KeptSecrets(self.scrubber, self.paths(), self.environ)
+        self._kept.learn(db)
         return self.scrubber.json(value)
 
     def note_request(self, server: str, method: str) -> None:

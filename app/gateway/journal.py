@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from app.gateway.telemetry import Telemetry
     from store.records import EventRecord
 
+_TYPED = ("query", "tool", "problem")  # by a model, the last two where there is no such tool
 _AT_ONCE = frozenset({"call"})  # in a file before the host has its answer
 
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
@@ -89,7 +90,8 @@ class Journal:
             from app.gateway.journal_tail import JournalTail
 
             self._tail = JournalTail(self._folder)
-        self._tail.keep(event)
+        # compared with no secret of a server that was not started: that takes too long here
+        self._tail.keep({**event, "problem": HIDDEN} if event.get("problem") else event)
 
     def _event(self, kind: str, fields: Json) -> Json:
         return {
@@ -192,6 +194,7 @@ class Journal:
             return event
         try:
             hidden: Json = self._hide_all(db, event)
-        except ToolcribError:  # the secrets cannot be read: no query is better than one of them
-            return {**event, "query": HIDDEN if event.get("query") else ""}
+        except ToolcribError:  # the secrets cannot be read: no text is better than one of them
+            typed = _TYPED if event["kind"] == "miss" else _TYPED[:1]
+            return {**event, **{name: HIDDEN for name in typed if event.get(name)}}
         return hidden

@@ -1,7 +1,7 @@
 """From a server's row (or the command after --) to a channel; what that needs loads late."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from app.core.errors import ToolcribError
 from app.core.scrubber import Scrubber
@@ -92,34 +92,7 @@ def _launch_of(row: ServerRow, store: "SecretStore", environ: Mapping[str, str])
             f"It was not started: no value is known for {', '.join(names)}.",
             f"Tell the user to run: toolcrib server keep-values {row.name}",
         )
-    return expand(LaunchSpec.from_spec(spec, secrets), environ, Path.home())
-
-
-def stored_values(
-    specs: Iterable[tuple[str, str]], paths: "Paths", environ: Mapping[str, str]
-) -> set[str]:
-    """Secret values that are kept for servers, those of sign-ins and of `environ` too.
-
-    `specs`: name and stored spec of each; a damaged one has no values.
-    """
-    from pathlib import Path
-
-    from app.hosts.interpolation import expand
-    from app.hosts.launch import LaunchSpec, inherited_secrets, secrets_of
-    from app.secrets.secret_store import SecretStore
-    from app.signin.grant import kept
-    from store.damage import server_spec
-
-    store = SecretStore.open(paths)
-    values = set(inherited_secrets(environ))
-    for name, text in specs:
-        spec = server_spec(text)
-        if spec is not None:
-            launch = LaunchSpec.from_spec(spec, secrets_of(spec, store))
-            values.update(expand(launch, environ, Path.home()).secret_values())
-            grant = kept(store, name) if spec.url else None
-            values.update(grant.values() if grant is not None else ())
-    return values
+    return expand(LaunchSpec.from_spec(spec, secrets, environ), environ, Path.home())
 
 
 def launcher(

@@ -11,11 +11,14 @@ from threading import Event
 import apsw
 
 from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.core.scrubber import Scrubber
 from app.evidence.formats import FORMATS, OPENCODE
 from app.evidence.prompts import PromptCalls, read_prompts
 from app.evidence.use import ToolNames
 from app.hooks.files import keeps_prompts
 from app.hooks.suggestion import MOST_KEPT, silence_of
+from app.indexing.kept_secrets import KeptSecrets
 from app.secrets.credentials import MASK, credentials_in
 from store import exports
 from store.records import LabelRecord
@@ -41,6 +44,7 @@ def keeping_hosts(db: apsw.Connection, profile: str) -> frozenset[str]:
 
 def labels_from_records(
     db: apsw.Connection,
+    paths: Paths,
     home: Path,
     environ: Mapping[str, str],
     profile: str,
@@ -51,7 +55,8 @@ def labels_from_records(
 ) -> tuple[LabelRecord, ...]:
     """Labels, the newest record's first; blocks. `agreed`: the records may be read.
 
-    Raises ToolcribError where they may not be, or no profile of a host keeps prompts.
+    Raises ToolcribError where they may not be, no profile of a host keeps prompts, or the secrets
+    that a prompt may hold cannot be read.
     """
     if not agreed:
         raise ToolcribError(
@@ -63,10 +68,11 @@ def labels_from_records(
             "Prompts are not kept, so no label is made of them.",
             "Switch “Keep prompts” on in Settings, Profile, Advanced.",
         )
-    names = ToolNames(db)
+    names, scrubber = ToolNames(db), Scrubber()
+    KeptSecrets(scrubber, paths, environ).learn(db)
     labels: dict[tuple[str, tuple[str, ...]], LabelRecord] = {}
     for one in read_prompts(home, environ, hosts, cancel=cancel, progress=progress):
-        label = _label(one, names)
+        label = _label(one, names, scrubber)
         if label is not None:
             labels.setdefault((label.query, label.expected), label)
         if len(labels) >= MOST:
@@ -74,14 +80,14 @@ def labels_from_records(
     return tuple(labels.values())
 
 
-def _label(one: PromptCalls, names: ToolNames) -> LabelRecord | None:
+def _label(one: PromptCalls, names: ToolNames, scrubber: Scrubber) -> LabelRecord | None:
     if silence_of(one.prompt) or len(one.prompt) > LONGEST:
         return None
     known = {names.find(one.host, call.server, call.tool) for call in one.calls}
     tools = tuple(sorted(tool for tool in known if tool is not None))
     if not 0 < len(tools) <= MOST_TOOLS:
         return None
-    return LabelRecord(0, _shown(one.prompt), tools, f"{RECORD}{one.host}", one.at)
+    return LabelRecord(0, _shown(scrubber.text(one.prompt)), tools, f"{RECORD}{one.host}", one.at)
 
 
 def _shown(prompt: str) -> str:

@@ -64,13 +64,19 @@ class LaunchSpec:
         return tuple(forms.union(*map(credentials.forms_of, values)))
 
     @classmethod
-    def from_spec(cls, spec: ServerSpec, secrets: Secrets) -> "LaunchSpec":
-        """The launch spec again, without the values that are in no store (see `missing`)."""
+    def from_spec(
+        cls, spec: ServerSpec, secrets: Secrets, environ: Mapping[str, str] | None = None
+    ) -> "LaunchSpec":
+        """The launch spec again, without the values that are in no store (see `missing`).
+
+        `environ` has values that are not kept, where the server inherits them.
+        """
+        known = {**(environ or {}), **secrets.env}
         return cls(
             transport=spec.transport,
             command=credentials.reveal(spec.command, secrets.values),
             args=tuple(credentials.reveal(arg, secrets.values) for arg in spec.args),
-            env={name: secrets.env[name] for name in spec.env_names if name in secrets.env},
+            env={name: known[name] for name in spec.env_names if name in known},
             cwd=spec.cwd,
             url=credentials.reveal(spec.url, secrets.values),
             headers={

@@ -50,7 +50,9 @@ def test_the_record_of_a_host_and_the_journal_behind_it_agree(host_id: str, tmp_
         take_left(db, str(household.ctx.paths.home))  # Codex kills its servers at once
         journal = {tool: calls for tool, (calls, _last) in events.usage(db, now - 3_600).items()}
         change_settings(db, "default", {"gateway": GatewaySettings(keep_prompts=True)})
-        (label,) = labels_from_records(db, household.home, {}, "default", agreed=True)
+        (label,) = labels_from_records(
+            db, household.ctx.paths, household.home, {}, "default", agreed=True
+        )
     assert (label.query, label.expected) == (PROMPT, ("stub/alpha_get",))
     assert label.source == f"record:{host_id}"
     assert report.notes == ()

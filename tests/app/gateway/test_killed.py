@@ -72,6 +72,17 @@ def test_events_that_the_store_has_already_are_not_taken_twice(tmp_path: Path) -
     assert calls(database) == ["a/b"] and not file.exists()
 
 
+def test_the_file_holds_no_text_of_an_answer(tmp_path: Path) -> None:
+    database = tmp_path / "toolcrib.db"
+    open_store(database).close()
+    journal = Journal(lambda: open_store(database), profile="p", session="s", folder=str(tmp_path))
+    journal.add("call", tool="a/b", problem="no account of key k7Qw-9zPx-33ab")
+    (file,) = (tmp_path / FOLDER).iterdir()
+    kept = file.read_bytes()
+    journal.close(10)
+    assert b"a/b" in kept and b"k7Qw" not in kept
+
+
 def test_a_living_session_keeps_its_file(tmp_path: Path) -> None:
     database = tmp_path / "toolcrib.db"
     open_store(database).close()

@@ -8,9 +8,13 @@ import apsw
 import pytest
 
 from app.catalog.catalog import change_settings
+from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.paths import Paths
 from app.core.settings import GatewaySettings
 from app.hooks.record_labels import MOST_TOOLS, labels_from_records
+from app.hosts.launch import LaunchSpec
+from app.registry.importing import add_server as register
 from store.records import LabelRecord
 
 AT = "2026-11-26T02:06:30.904Z"
@@ -27,7 +31,8 @@ def keep_prompts(db: apsw.Connection) -> None:
 
 
 def labels(db: apsw.Connection, home: Path, *, agreed: bool = True) -> tuple[LabelRecord, ...]:
-    return labels_from_records(db, home, {}, "default", agreed=agreed)
+    paths = Paths(home / "toolcrib", home / "models")
+    return labels_from_records(db, paths, home, {}, "default", agreed=agreed)
 
 
 def user(text: Any, **more: Any) -> dict[str, Any]:
@@ -82,6 +87,20 @@ def test_a_prompt_has_the_calls_up_to_the_next_one(db: apsw.Connection, tmp_path
         ("read it and write it", ("files/read", "files/write")),
         ("read it with ••••", ("files/read",)),
     ]
+
+
+def test_a_prompt_holds_no_secret_of_a_server(
+    ctx: AppContext, db: apsw.Connection, tmp_path: Path
+) -> None:
+    keep_prompts(db)
+    launch = LaunchSpec("stdio", "db-server", env={"PLACE": "k7Qw-9zPx-33ab"})
+    register(ctx, db, "db", launch)
+    claude(tmp_path, user("read it with k7Qw-9zPx-33ab now"), call("read"))
+    (one,) = labels(db, tmp_path)
+    assert one.query == "read it with •••• now"
+    ctx.paths.secrets.write_text("{broken", encoding="utf-8")
+    with pytest.raises(ToolcribError, match="cannot be read"):
+        labels(db, tmp_path)
 
 
 def test_a_day_of_work_after_one_prompt_teaches_nothing(

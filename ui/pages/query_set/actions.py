@@ -104,6 +104,7 @@ class QuerySetActions(QObject):
         with ctx.store() as db:
             return labels_from_records(
                 db,
+                ctx.paths,
                 self._services.places.home,
                 os.environ,
                 self._services.live.profile,
