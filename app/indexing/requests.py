@@ -8,8 +8,8 @@ import apsw
 from app.core.changes import Changes
 from app.ranking.keyword import keyword_row
 from app.ranking.requests import LONGEST, MOST, pack_key, read_pack, tool_text_hash
-from app.safety import patterns
-from app.safety.sightings import ORDER_RULE
+from app.safety.judgement import judge
+from app.safety.texts import Passage
 from store import requests, search
 from store.connection import transaction
 from store.records import RequestRecord, ToolRecord
@@ -33,10 +33,8 @@ def request_problem(text: str) -> str:
     """
     if len(text) > LONGEST:
         return f"It is longer than {LONGEST} characters."
-    raw = {"name": "request", "description": text, "inputSchema": {"type": "object"}}
-    tool = ToolRecord(0, 0, "", "request", raw, "", "")
-    findings = [one for one in patterns.check(tool) if one.rule != ORDER_RULE]
-    return f"{findings[0].rule}: {findings[0].detail}" if findings else ""
+    worst = next(iter(judge([Passage("description", text)], orders=False)), None)
+    return f"{worst.rule}: {worst.detail}" if worst is not None else ""
 
 
 def offer_pack(

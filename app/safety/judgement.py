@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from app.safety.classifier import Classifier, classifier
@@ -70,14 +70,17 @@ def _flat(text: str) -> str:
     return " ".join(re.sub(r"[*_`]", "", text).split())
 
 
-def judge(passages: Sequence[Passage]) -> tuple[Sighting, ...]:
-    """Findings against these texts, worst first, each cause once."""
+def judge(passages: Sequence[Passage], *, orders: bool = True) -> tuple[Sighting, ...]:
+    """Findings against these texts, worst first, each cause once.
+
+    Without `orders`, a suspicion of the classifier alone is none, and costs no time.
+    """
     kept = [Passage(p.place, encodable(p.text[:_LONGEST])) for p in passages]
     sightings = [*_hidden(kept)]
     readings = [_Reading(p, view) for p in kept for view in views(p.text)]
     scores = _Scores.of_readings(readings)
     sightings += _rule_sightings(readings, scores)
-    sightings += _classified(readings, scores)
+    sightings += _classified(readings, scores) if orders else ()
     model = scores.model
     return tuple(
         replace(s, words=tuple(model.heaviest_words(s.sentence))) if s.sentence else s
@@ -100,16 +103,22 @@ def _hidden(passages: Iterable[Passage]) -> Iterator[Sighting]:
 
 
 class _Scores:
-    """The score of every sentence, computed once, and of every reading."""
+    """The score of every sentence, computed once at the first need, and of every reading."""
 
     def __init__(self, model: Classifier, by_reading: Sequence[Sequence[Sentence]]) -> None:
         self.model = model
         self.spans = by_reading
-        texts = [[span.text for span in part] for part in by_reading]
-        wordy = (s for part in texts for s in part if " " in s or not s.isascii())
+
+    @cached_property
+    def _of_sentence(self) -> dict[str, float]:
+        texts = (span.text for part in self.spans for span in part)
+        wordy = (s for s in texts if " " in s or not s.isascii())
         unique = list(dict.fromkeys(wordy))[:_MOST_SENTENCES]
-        self._of_sentence = dict(zip(unique, model.scores(unique), strict=True)) if unique else {}
-        self._of_reading = [max(map(self.of, part), default=-9.0) for part in texts]
+        return dict(zip(unique, self.model.scores(unique), strict=True)) if unique else {}
+
+    @cached_property
+    def _of_reading(self) -> list[float]:
+        return [max((self.of(span.text) for span in part), default=-9.0) for part in self.spans]
 
     @classmethod
     def of_readings(cls, readings: Sequence[_Reading]) -> "_Scores":
@@ -257,8 +266,10 @@ def _payload(
 def _decoded_orders(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sighting]:
     encoded = rule_set().by_id[ENCODED_RULE]
     for index, reading in enumerate(readings):
+        if reading.view.kind != DECODED:
+            continue
         score = scores.of_reading(index)
-        if reading.view.kind == DECODED and score >= scores.model.limits.warn:
+        if score >= scores.model.limits.warn:
             quote = visible(reading.view.text[:EXCERPT])
             yield Sighting(
                 encoded.id, encoded.severity, _place(reading.place), quote, score,
