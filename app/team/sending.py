@@ -1,11 +1,14 @@
 """Rows that a member may send to the team: labelled queries, and counts of use by day."""
 
+import os
 from dataclasses import dataclass
 
 import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.scrubber import Scrubber
+from app.indexing.kept_secrets import KeptSecrets
 from app.team.catalogue import server_names
 from app.team.client import TeamClient
 from app.team.membership import current, token_of
@@ -36,7 +39,7 @@ def unsent(ctx: AppContext, db: apsw.Connection, kind: str) -> UnsentRows:
     """Every row that would be sent now, as it would be sent."""
     team = current(db)
     label, event = teams.sent(db, team.id)
-    return _labels(db, team, label) if kind == LABELS else _counts(ctx, db, team, event)
+    return _labels(ctx, db, team, label) if kind == LABELS else _counts(ctx, db, team, event)
 
 
 def choose(db: apsw.Connection, kinds: list[str]) -> None:
@@ -64,15 +67,17 @@ def send(ctx: AppContext, db: apsw.Connection) -> dict[str, int]:
     return numbers
 
 
-def _labels(db: apsw.Connection, team: TeamRecord, after: int) -> UnsentRows:
+def _labels(ctx: AppContext, db: apsw.Connection, team: TeamRecord, after: int) -> UnsentRows:
     names, rows, last = _team_names(db, team), list[Json](), after
+    scrubber = Scrubber()
+    KeptSecrets(scrubber, ctx.paths, os.environ).learn(db)
     for label in queries.labels(db):
         if label.id <= after:
             continue
         last = max(last, label.id)
         tools = [_named(tool, names) for tool in label.expected]
         if tools and all(tools):
-            rows.append({"query": label.query[:500], "tools": tools})
+            rows.append({"query": scrubber.text(label.query)[:500], "tools": tools})
     return UnsentRows(rows, last)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from store.team.connecting import Connection
-from store.team.reading import all_of, changed, number_of
+from store.team.reading import all_of, changed
 from store.team.records import Label, Member
 
 _COLUMNS = "id, member_id, query, expected, source, at"
@@ -17,12 +17,15 @@ def add(
     *,
     words: str,
     source: str = "typed",
-) -> int:
-    """Keep a member's label; its id. `words` is the key of like queries."""
+) -> bool:
+    """Keep a member's label; False where the organisation has it, also by another member.
+
+    `words` is the key of like queries.
+    """
     sql = (
         "INSERT INTO labels (organisation_id, member_id, query, words, expected, source) VALUES"
         " (%(organisation)s, %(member)s, %(query)s, %(words)s, %(expected)s, %(source)s)"
-        " ON CONFLICT (organisation_id, query, expected) DO UPDATE SET at = labels.at RETURNING id"
+        " ON CONFLICT (organisation_id, query, expected) DO NOTHING"
     )
     values = {
         "organisation": member.organisation_id,
@@ -32,7 +35,7 @@ def add(
         "expected": sorted(set(expected)),
         "source": source,
     }
-    return number_of(connection, sql, values)
+    return changed(connection, sql, values) > 0
 
 
 def every(connection: Connection, organisation_id: int) -> list[Label]:

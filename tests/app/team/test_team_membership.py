@@ -8,9 +8,11 @@ import pytest
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.hosts.launch import LaunchSpec
+from app.registry.importing import add_server
 from app.team import membership, sending
 from app.team.client import EndedTokenError, OfflineError, TeamClient, plain_url
-from store import profiles, servers, teams, tools
+from store import profiles, queries, servers, teams, tools
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import EntryRecord, LabelRecord, NewTool, ServerSpec
@@ -193,8 +195,6 @@ def test_offline_says_so_and_the_catalogue_stays(
 def test_what_is_sent_is_listed_before_and_sent_once(
     ctx: AppContext, db: apsw.Connection, joined: None, running_trial: TrialProcess
 ) -> None:
-    from store import queries
-
     with transaction(db):
         queries.save_labels(
             db,
@@ -209,6 +209,19 @@ def test_what_is_sent_is_listed_before_and_sent_once(
     sending.choose(db, ["labels", "use"])
     assert sending.send(ctx, db) == {"labels": 1, "use": 0}
     assert sending.send(ctx, db) == {"labels": 0, "use": 0}
+
+
+def test_what_is_sent_holds_no_secret_of_a_server(
+    ctx: AppContext, db: apsw.Connection, joined: None
+) -> None:
+    add_server(ctx, db, "db", LaunchSpec("stdio", "db-server", env={"PLACE": "k7Qw-9zPx-33ab"}))
+    tool = "notes@sample-team/search_notes"
+    with transaction(db):
+        queries.save_labels(
+            db, [LabelRecord(0, "the note on k7Qw-9zPx-33ab", (tool,), "imported", 1.0)]
+        )
+    (row,) = sending.unsent(ctx, db, "labels").rows
+    assert row["query"] == "the note on ••••"
 
 
 @pytest.mark.parametrize(

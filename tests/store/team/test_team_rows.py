@@ -240,14 +240,16 @@ def test_policies_labels_and_counts(pool, make_team) -> None:
         policies.save(db, team.id, "base", "budget = 5\n")
         assert policies.named(db, team.id, "base").text == "budget = 5\n"
     with as_member(pool, team.member) as db:
-        label = labels.add(db, team.member, "read it", ["files/read"], words="it read")
+        assert labels.add(db, team.member, "read it", ["files/read"], words="it read")
         use.count(db, team.member, [(today, "call", "files/read", 2), (today, "search", "", 1)])
         use.count(db, team.member, [(today, "call", "files/read", 3)])
         assert [row.count for row in use.since(db, team.id, today)] == [5, 1]
         assert labels.expected(db, team.id, "it read") == {"files/read"}
     with as_member(pool, team.editor) as db:
         kept: list[Label] = labels.every(db, team.id)
-        assert [(row.id, row.expected) for row in kept] == [(label, ("files/read",))]
+        assert [(row.query, row.expected) for row in kept] == [("read it", ("files/read",))]
+        assert not labels.add(db, team.editor, "read it", ["files/read"], words="it read")
+        assert labels.every(db, team.id) == kept
         assert use.since(db, team.id, today) == []
 
 
