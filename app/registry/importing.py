@@ -66,7 +66,7 @@ def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSp
 
     An older one of that name is replaced. Raises ToolcribError for a name that none can have.
     """
-    _require_name(name)
+    require_name(name)
     entry = FoundEntry(name, MANUAL, launch)
     return _take(ctx, db, own_reading(BY_HAND, entry), "", adds=True)
 
@@ -85,7 +85,7 @@ def edit_server(
         )
     _refuse_ourselves(ctx, [launch])
     if name != server.name:
-        _require_name(name)
+        require_name(name)
     with transaction(db):
         if name != server.name and not servers.rename(db, server.id, name):
             raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
@@ -98,7 +98,8 @@ def edit_server(
     return Changes(servers=True, tools=True)
 
 
-def _require_name(name: str) -> None:
+def require_name(name: str) -> None:
+    """Raise ToolcribError where a server cannot be called this."""
     if not servers.can_be_called(name):
         raise ToolcribError(
             f"A server cannot be called “{name[:80]}”.",

@@ -88,8 +88,19 @@ def editor_of(connection: Connection, organisation: str, name: str) -> Member:
     return member
 
 
+def check_names(*names: str) -> None:
+    """Raise ToolcribError for a name that is not kept, as it cannot be read or typed again."""
+    for name in names:
+        if not name.isprintable() or not name or name != name.strip():
+            raise ToolcribError(
+                f"{name or 'An empty text'} cannot be a name.",
+                "Use characters that can be seen, and no blank at either end.",
+            )
+
+
 def granted(groups: Sequence[str] | None) -> tuple[str, ...]:
-    """Grants of these groups; of every member without any."""
+    """Grants of these groups; of every member without any. Raises ToolcribError."""
+    check_names(*groups or ())
     return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
 
 
@@ -228,6 +239,9 @@ def run_user_add(args: argparse.Namespace) -> int:
     """`toolcrib-team user add`."""
     if bool(args.issuer) != bool(args.subject):
         raise ToolcribError("An issuer needs a subject, and a subject an issuer.", "Give both.")
+    check_names(args.organisation, args.name, *args.group)
+    if args.issuer:
+        check_names(args.issuer, args.subject)
     with as_operator(database()) as db:
         organisation = organisations.find(db, args.organisation)
         if organisation is None:
@@ -256,6 +270,7 @@ def run_user_change(args: argparse.Namespace) -> int:
     """`toolcrib-team user change`: another role, other groups; counts from the next request."""
     if args.role is None and args.group is None and not args.no_group:
         raise ToolcribError("Nothing is to change.", "Give --role, --group or --no-group.")
+    check_names(*args.group or ())
     with as_operator(database()) as db:
         member = member_of(db, args.organisation, args.name)
         own = member.organisation_id, member.member_id
@@ -290,6 +305,7 @@ def run_user_list(args: argparse.Namespace) -> int:
 
 def run_token_issue(args: argparse.Namespace) -> int:
     """`toolcrib-team token issue`: the token alone on stdout."""
+    check_names(args.name, *args.allow or ())
     expires = None
     if args.days > 0:
         expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(args.days)

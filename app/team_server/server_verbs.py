@@ -8,6 +8,7 @@ import sys
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.registry.importing import require_name
 from app.secrets.secret_store import Secrets
 from app.team_server.administration import (
     editor_of,
@@ -32,6 +33,7 @@ from store.team.records import MEMBER, NewServer, Organisation, Server, Tool
 
 def run_server_add(args: argparse.Namespace) -> int:
     """`toolcrib-team server add`."""
+    require_name(args.name)
     given = configured(os.environ)
     if args.url:
         UrlGuard(given.inside).check_text(args.url)

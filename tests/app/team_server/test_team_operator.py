@@ -260,6 +260,46 @@ def test_wrong_words_get_a_sentence(world: World, words: tuple[str, ...], senten
     assert (sentence or "There is no organisation none.") in world.refused(*words, *where)
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("user", "add", "jo\x1b[2J"), "jo⟨U+001B⟩[2J"),
+        (("user", "add", "jo "), "jo "),
+        (("user", "add", ""), "An empty text"),
+        (("user", "add", "jo", "--group", "a\nb"), "a⟨U+000A⟩b"),
+        (("user", "add", "jo", "--issuer", "https://x", "--subject", "\x00"), "⟨U+0000⟩"),
+        (("user", "change", "mia", "--group", "\u202eb"), "⟨U+202E⟩b"),
+        (("token", "issue", "mia", "--name", "\x9b2J"), "⟨U+009B⟩2J"),
+        (("token", "issue", "mia", "--allow", "notes/\x07"), "notes/⟨U+0007⟩"),
+        (("server", "change", "notes", "--group", "\r"), "⟨U+000D⟩"),
+        (("server", "add", "x\x1b", "--program", "notes"), "x⟨U+001B⟩"),
+        (("server", "add", "a/b", "--program", "notes"), "a/b"),
+    ],
+)
+def test_a_name_that_cannot_be_read_is_not_kept(
+    world: World, words: tuple[str, ...], name: str
+) -> None:
+    refused = world.refused(*words, *WHERE)
+    sentence = f"{name} cannot be a name."
+    if words[:2] == ("server", "add"):
+        sentence = f"A server cannot be called “{name}”."
+    assert refused.startswith(f"toolcrib-team: {sentence}\n  Use ")
+    assert "mia  member\n" in f"{world.run('user', 'list')}\n"
+
+
+def test_an_organisation_has_a_name_that_can_be_read(world: World) -> None:
+    refused = world.refused("user", "add", "jo", "--organisation", "ac\x1bme")
+    assert refused.startswith("toolcrib-team: ac⟨U+001B⟩me cannot be a name.\n")
+    assert world.ended("organisation", "list").out == "acme  2 members\n"
+
+
+@pytest.mark.parametrize("verb", ["check", "migrate"])
+def test_a_database_that_does_not_answer_is_a_sentence(verb: str) -> None:
+    where = environment("postgresql://127.0.0.1:1/none", new_key())
+    ended = World(where, Path(), {}).ended(verb)
+    assert ended.code == 1 and "database does not answer" in f"{ended.out}{ended.err}"
+
+
 def test_a_server_goes_with_its_tools(world: World) -> None:
     world.run("server", "add", "second", "--program", "notes")
     assert world.run("server", "remove", "second").startswith("second was removed")
