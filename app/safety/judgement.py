@@ -172,7 +172,9 @@ def _cause(sentence: Sentence) -> str:
 def _order(
     reading: _Reading, span: Sentence, score: float, model: Classifier
 ) -> Iterator[Sighting]:
-    sentence = span.text
+    sentence, text = span.text, reading.view.text
+    begin = text.index(sentence[0], span.start)
+    quote = reading.view.as_written(begin, begin + min(len(sentence), EXCERPT)).replace("\n", " ")
     severity = "block" if model.holds(sentence, score) else "warn"
     unquoted = without_quotations(sentence)
     if (
@@ -184,7 +186,7 @@ def _order(
     if severity == "block" and score < _ALONE_HOLDS and not is_about_more(sentence, _MOST_SUSPECT):
         severity = "warn"
     yield Sighting(
-        ORDER_RULE, severity, _place(reading.place), visible(sentence[:EXCERPT]), score,
+        ORDER_RULE, severity, _place(reading.place), visible(quote[:EXCERPT]), score,
         _cause(span), sentence,
     )  # fmt: skip
 
@@ -221,10 +223,9 @@ def _sighting(
     reading: _Reading, rule: Rule, span: Span, scores: tuple[float, float], sentence: Sentence
 ) -> Sighting:
     """`scores` are those of the whole text and of the sentence."""
-    text = reading.view.text
     return Sighting(
         rule.id, _severity(rule, reading, span, scores, sentence.text), _place(reading.place),
-        _quote(text, span.start), scores[0], _cause(sentence),
+        _quote(reading.view, span.start), scores[0], _cause(sentence),
     )  # fmt: skip
 
 
@@ -257,7 +258,7 @@ def _payload(
     """A decoded text that a rule finds: its author hid it on purpose."""
     if rule.id in _CERTAIN_CODES:
         encoded = known.by_id[ENCODED_RULE]
-        quote = _quote(reading.view.text, span.start)
+        quote = _quote(reading.view, span.start)
         yield Sighting(
             encoded.id, encoded.severity, _place(reading.place), quote, score, reading.view.text
         )
@@ -277,10 +278,10 @@ def _decoded_orders(readings: Sequence[_Reading], scores: _Scores) -> Iterator[S
             )  # fmt: skip
 
 
-def _quote(text: str, start: int) -> str:
+def _quote(view: View, start: int) -> str:
     begin = max(0, start - 30)
-    begin = text.rfind(" ", 0, begin) + 1 if begin else 0  # from the beginning of a word
-    return visible(text[begin : begin + EXCERPT])
+    begin = view.text.rfind(" ", 0, begin) + 1 if begin else 0  # from the beginning of a word
+    return visible(view.as_written(begin, begin + EXCERPT)[:EXCERPT])
 
 
 def _place(place: str) -> str:

@@ -49,6 +49,7 @@ _ENTITY = re.compile(r"&(?:#\d{2,7}|#x[0-9a-fA-F]{2,6}|[a-zA-Z]{2,10});")
 _MARKUP = re.compile(r"<!--[^>]{0,200}-->|</?[a-zA-Z][^<>]{0,60}>|\*\*|__|[*`~|\\]")
 # single letters with marks or blanks between them
 _SPACED = re.compile(r"(?<!\w)(?:\w(?: {1,3}|[.\-_*·]| [|/] )){4,800}\w(?!\w)")
+_MOST_LEFT_OUT = 300  # characters together, as of a comment
 _LEET = str.maketrans("01345789@$!|", "oieastbgasil")
 _LEET_L = re.compile(r"(?<=[aeu])ii")  # "a11", "te11": the digit is an l there
 _LEET_WORD = re.compile(r"[\w@$!|]{3,40}")
@@ -75,6 +76,14 @@ class View:
 
     kind: str  # PLAIN | RESPELLED | DECODED
     text: str
+    written: str = ""  # the plain reading, of one that is respelled
+
+    def as_written(self, start: int, end: int) -> str:
+        """The part of the text, spelled as the reader of the tool sees it."""
+        if not self.written:
+            return self.text[start:end]
+        places = _places(self.written, self.text)[start:end]
+        return self.written[places[0] : places[-1] + 1] if places else ""
 
 
 def views(text: str) -> tuple[View, ...]:
@@ -94,7 +103,7 @@ def _views(text: str) -> tuple[View, ...]:
     readings = [View(PLAIN, plain)]
     respelled = _single_spaced(_respelled(shown))
     if respelled != plain:
-        readings.append(View(RESPELLED, respelled))
+        readings.append(View(RESPELLED, respelled, plain))
     decoded = dict.fromkeys(_decoded(text, plain, _DEPTH))
     readings += [View(DECODED, reading) for reading in decoded]
     return tuple(readings)
@@ -172,6 +181,25 @@ def _from_leet(match: re.Match[str]) -> str:
     if not digits or letters < 2 or digits > letters + 2 or (digits == 1 and word[-1].isdigit()):
         return word
     return _LEET_L.sub("ll", word.translate(_LEET))
+
+
+@lru_cache(maxsize=8)
+def _places(written: str, read: str) -> Sequence[int]:
+    """The place in a text of each character of its respelled reading, which leaves some out."""
+    forms = "".join(map(_form, written))
+    places, place = [], -1
+    for form in map(_form, read):
+        later = forms.find(form, place + 1, place + _MOST_LEFT_OUT)
+        place = max(place, later)
+        places.append(max(place, 0))
+    return places
+
+
+@lru_cache(maxsize=4096)
+def _form(char: str) -> str:
+    """One character for all those that respelling makes the same."""
+    letter = unicodedata.normalize("NFD", char)[0].translate(_LEET)
+    return "i" if letter == "l" else letter
 
 
 def _unescape(match: re.Match[str]) -> str:
