@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,14 +109,9 @@ def _agreed(servers: Sequence[ProjectServer], console: Console, *, yes: bool) ->
 def _read(servers: Sequence[ProjectServer], console: Console) -> tuple[ReadServer, ...]:
     """Read the servers with a line of progress; Ctrl+C stops them all."""
     done: list[ReadServer] = []
-    cancel = threading.Event()
 
     def on_read(read: ReadServer) -> None:
         done.append(read)
         console.progress(f"{len(done)} of {len(servers)} servers done")
 
-    try:
-        return read_project(servers, on_read=on_read, cancel=cancel)
-    except KeyboardInterrupt:
-        cancel.set()
-        raise
+    return read_project(servers, on_read=on_read)

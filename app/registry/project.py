@@ -63,13 +63,12 @@ def read_project(
     servers: Sequence[ProjectServer],
     *,
     on_read: Callable[[ReadServer], None],
-    cancel: Event | None,
 ) -> tuple[ReadServer, ...]:
     """Start each server, ask for its tools and stop it, two at a time; `on_read` runs on a helper.
 
-    The caller has the user's consent. Nothing is stored.
+    The caller has the user's consent. Nothing is stored. An interrupt stops all of them.
     """
-    options = ProbeOptions(Limits())
+    options, cancel = ProbeOptions(Limits()), Event()
 
     def read(server: ProjectServer) -> ReadServer:
         reading = probe(server.launch, options=options, cancel=cancel)
@@ -80,4 +79,8 @@ def read_project(
         return done
 
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="project") as pool:
-        return tuple(pool.map(read, servers))
+        try:
+            return tuple(pool.map(read, servers))
+        except BaseException:
+            cancel.set()  # before the pool waits for its threads
+            raise

@@ -8,13 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.policy.lock import Lock, LockedServer, LockedTool, write_lock
+from tests.fakes.process_waits import until
 
 ROOT = Path(__file__).parents[2]
+SERVER = ROOT / "tests" / "fakes" / "fake_server.py"
 INTERRUPTED = """
 import importlib, signal, sys
 
@@ -110,6 +113,35 @@ def test_an_adapter_of_a_backend_says_nothing(tmp_path, monkeypatch):
         assert adapter.wait(30) == 130
         assert adapter.stderr.read() == b""
     assert request(Place(str(home)), STOP, seconds=30) is not None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there Ctrl+C goes to a whole console")
+def test_a_projects_servers_are_stopped_at_once(tmp_path):
+    """Two are read at a time and never answer; the third is not started any more."""
+    log = tmp_path / "log"
+    env = {"FAKE_MODE": "hang-list", "FAKE_LOG": str(log)}
+    server = {"command": sys.executable, "args": [str(SERVER)], "env": env}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": dict.fromkeys("abc", server)}))
+    words = [sys.executable, "-m", "ui.main", "lock", "--yes", "--project", str(tmp_path)]
+    lock = subprocess.Popen(
+        words,
+        env={**os.environ, "HOME": str(tmp_path), "TOOLCRIB_HOME": str(tmp_path / "own")},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        until(lambda: log.is_file() and log.read_text().count("tools/list") == 2)
+        lock.send_signal(signal.SIGINT)
+        out, error = lock.communicate(timeout=30)
+    finally:
+        lock.kill()
+    assert (lock.returncode, out) == (130, "") and error.endswith("toolcrib: stopped.\n")
+    assert log.read_text().count("tools/list") == 2
+    assert not (tmp_path / "toolcrib.lock").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a pipe without a reader is another error there")
