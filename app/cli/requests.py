@@ -16,13 +16,11 @@ from app.core.text import plural
 from app.gateway.backend.host_model import host_model
 from app.gateway.backend.rendezvous import Place
 from app.indexing import request_writer
-from app.indexing.requests import edited, put, request_problem
+from app.indexing.requests import ORIGINS, edited, put, request_problem
 from app.indexing.summaries import encode
 from app.ranking.rewrite import COMMANDS, Model, commands_here, model_of, what_is_sent
 from store import requests
 from store.records import ToolRecord
-
-_SOURCES = ("pack", "model", "user", "label")
 
 
 def add(verbs: Verbs) -> None:
@@ -83,7 +81,7 @@ def add(verbs: Verbs) -> None:
         actions, "forget", run_forget, "delete what one source wrote", 'JSON: {"deleted": N}.'
     )
     forget.add_argument("tools", nargs="*")
-    forget.add_argument("--source", choices=_SOURCES, required=True)
+    forget.add_argument("--source", choices=tuple(ORIGINS), required=True)
     for action in (show, edit, write, forget):
         add_profile(action)
 
@@ -98,7 +96,8 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         for row in picked
         for request in live.get(row.tool.id, ())
     ]
-    lines = [["tool", "by", "request"], *([r["tool"], r["source"], r["text"]] for r in rows)]
+    lines = [["tool", "origin", "request"]]
+    lines += [[r["tool"], ORIGINS.get(r["source"], ""), r["text"]] for r in rows]
     console.result({"requests": rows}, lambda: table(lines))
     return 0
 

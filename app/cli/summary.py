@@ -8,9 +8,20 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.indexing.summaries import MADE, encode, made, put, summary_of, summary_problem, written
+from app.indexing.summaries import (
+    MADE,
+    USER,
+    encode,
+    made,
+    put,
+    summary_of,
+    summary_problem,
+    written,
+)
 from store import tools
 from store.records import Summary, ToolRecord
+
+_ORIGINS = {MADE: "from Toolcrib", USER: "yours"}
 
 
 def add(verbs: Verbs) -> None:
@@ -39,7 +50,8 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         for t in picked
         if t.tool.id in known
     ]
-    shown = [["tool", "by", "summary"], *([r["tool"], r["source"], r["summary"]] for r in rows)]
+    shown = [["tool", "origin", "summary"]]
+    shown += [[r["tool"], _ORIGINS.get(r["source"], ""), r["summary"]] for r in rows]
     console.result({"summaries": rows}, lambda: table(shown))
     return 0
 

@@ -112,11 +112,17 @@ def permission_edits(servers: Sequence[ServerTools], host: HostFacts, tree: Any)
             out.changes.append(f"{server.name}: denied as a whole")
         for name in names:
             if rules and name in rules:
-                if rules[name] == "deny":
+                if rules[name] == "deny" and not _is_overruled(name, rules):
                     continue
                 out.edits.append(Delete(("permission", name)))  # it moves to the end, so it wins
             out.edits.append(Set(("permission", name), "deny"))
     return out
+
+
+def _is_overruled(name: str, rules: JsonMapping) -> bool:
+    """True if a later rule that is no denial may match what this one denies."""
+    later = list(rules)[list(rules).index(name) + 1 :]
+    return any(rules[one] != "deny" and set("*?") & {*name, *one} for one in later)
 
 
 def profile_edits(servers: Sequence[ServerTools], tree: Any) -> NativeEdits:

@@ -15,6 +15,7 @@ from store.connection import transaction
 from store.records import RequestRecord, ToolRecord
 
 PACK, MODEL, USER, LABEL = "pack", "model", "user", "label"
+ORIGINS = {PACK: "from Toolcrib", MODEL: "from a model", USER: "yours", LABEL: "from labels"}
 
 
 @dataclass(frozen=True, slots=True)

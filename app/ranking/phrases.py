@@ -77,10 +77,12 @@ def tier(verdict: Verdict, *, is_labelled: bool = False) -> str:
     if verdict.gate:
         return ""
     if verdict.pinned:
-        return "Expert tier: you pinned it, so it comes before what is only found."
+        return "Pinned by you (expert tier), so it comes before what is only found."
     if is_labelled:
-        return "Expert tier: you labelled it for this query, so it comes before what is only found."
-    return "Dense tier: found by its text. What you pin comes before it."
+        return (
+            "Labelled by you for this query (expert tier), so it comes before what is only found."
+        )
+    return "Found by comparing its text with the query (dense tier). What you pin comes before it."
 
 
 def found_by(tool: RankedTool) -> str:

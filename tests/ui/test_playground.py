@@ -108,7 +108,7 @@ def test_the_explain_card_marks_the_gate_that_fails_and_its_parts_sum(page, qtbo
     assert sum(part for _, part in tool.parts) == pytest.approx(tool.score, abs=0.005)
     assert page.explain._tier.isHidden()  # it is out
     page.table.choose(answer.ranked.shown[0].tool_id)
-    assert page.explain._tier.text().startswith("Dense tier: found by its text.")
+    assert page.explain._tier.text().startswith("Found by comparing its text with the query")
 
 
 def test_dragging_the_threshold_moves_everything_and_is_one_undo_step(page, qtbot):

@@ -182,6 +182,39 @@ def test_opencode_and_kilo_get_normalised_permission_rules_that_come_last(world)
         ]
 
 
+@pytest.mark.parametrize("later", ["*", "stub_*", "stub_beta_delet?"])
+def test_a_denial_that_a_later_rule_overrules_moves_to_the_end(world, later):
+    entry = {"type": "local", "command": ["x"]}
+    rules = {"stub_beta_delete": "deny", later: "allow", "bash": {"git *": "ask"}}
+    for path in (".config/opencode/opencode.jsonc", ".config/kilo/kilo.jsonc"):
+        world.write(path, {"mcp": {"stub": entry}, "permission": rules})
+    world.learn()
+    world.off("*/beta_delete")
+    for host_id in ("opencode", "kilo-code"):
+        after = after_of(world.plan(host_id, "native"), ".jsonc")["permission"]
+        assert list(after) == [later, "bash", "stub_beta_delete"]
+        assert after["stub_beta_delete"] == "deny" and after["bash"] == rules["bash"]
+
+
+def test_a_server_without_tools_is_denied_after_what_allows_one(world):
+    entry = {"type": "local", "command": ["x"]}
+    rules = {"stub_*": "deny", "bash": "ask", "stub_alpha_get": "allow"}
+    world.write(".config/opencode/opencode.jsonc", {"mcp": {"stub": entry}, "permission": rules})
+    world.learn()
+    world.off("stub/*")
+    after = after_of(world.plan("opencode", "native"), ".jsonc")["permission"]
+    assert list(after.items())[-1] == ("stub_*", "deny")
+
+
+def test_a_denial_that_wins_stays_in_its_place(world):
+    entry = {"type": "local", "command": ["x"]}
+    rules = {"*": "allow", "stub_beta_delete": "deny", "bash": "ask", "stub_x*": "deny"}
+    world.write(".config/opencode/opencode.jsonc", {"mcp": {"stub": entry}, "permission": rules})
+    world.learn()
+    world.off("*/beta_delete")
+    assert world.plan("opencode", "native").files == ()
+
+
 def test_opencodes_single_word_permission_becomes_a_map(world):
     tree = {"mcp": {"stub": {"type": "local", "command": ["x"]}}, "permission": "ask"}
     world.write(".config/opencode/opencode.jsonc", tree)

@@ -90,8 +90,10 @@ def test_tiers_put_fitting_pinned_tools_first_and_drop_their_namesakes(make_rout
 
 
 def test_the_tier_of_a_tool_is_named_where_it_is_in():
-    assert phrases.tier(Verdict("", pinned=True)).startswith("Expert tier: you pinned it")
+    assert phrases.tier(Verdict("", pinned=True)).startswith("Pinned by you (expert tier), so ")
     labelled = phrases.tier(Verdict(""), is_labelled=True)
-    assert labelled.startswith("Expert tier: you labelled it for this query")
-    assert phrases.tier(Verdict("")).startswith("Dense tier: found by its text.")
+    assert labelled.startswith("Labelled by you for this query (expert tier), so ")
+    assert phrases.tier(Verdict("")).startswith(
+        "Found by comparing its text with the query (dense tier). "
+    )
     assert phrases.tier(Verdict("score")) == ""

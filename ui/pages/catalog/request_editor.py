@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
-from app.indexing.requests import LABEL, MODEL, PACK, USER, edited, put, request_problem, rows_of
+from app.indexing.requests import ORIGINS, edited, put, request_problem, rows_of
 from app.ranking.requests import LONGEST, MOST
 from store.records import RequestRecord, ToolRecord
 from ui.look.text import visible
@@ -20,7 +20,6 @@ _HINT = (
     "Requests that users type when they need this tool, one a line."
     " They count beside the description, and no host sees them."
 )
-_ORIGINS = {PACK: "from Toolcrib", MODEL: "from a model", USER: "yours", LABEL: "from labels"}
 
 
 class RequestsDialog(FormDialog):
@@ -98,7 +97,7 @@ def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None
 
 def origins(live: Sequence[RequestRecord]) -> str:
     """Origins of a tool's requests, in words."""
-    counts = Counter(_ORIGINS.get(row.source, row.source) for row in live)
+    counts = Counter(ORIGINS.get(row.source, row.source) for row in live)
     parts = [f"{count} {origin}" for origin, count in counts.items()]
     longest = f"at most {MOST}, of {LONGEST} characters each"
     return f"{', '.join(parts)}; {longest}" if parts else f"None yet; {longest}"
