@@ -105,20 +105,27 @@ def test_an_entry_in_the_name_of_a_server_behind_a_url_is_not_that_server(machin
 def test_an_export_to_the_repository_does_not_take_the_name_for_the_server(
     machine: Machine,
 ) -> None:
-    machine.plant(github=gateway("--server", "github", "--", *machine.payload))
-    before = (machine.repository / ".mcp.json").read_bytes()
-    machine.run("scan", "--project", str(machine.repository), code=None)
+    planted = gateway("--server", "github", "--", *machine.payload)
+    machine.plant(github=planted, local=GOOD | {"env": {"FAKE_MODE": "tools=3"}})
+    project = ["--project", str(machine.repository)]
+    machine.run("scan", *project, "--yes")
+    machine.run("trust", "local")
+    machine.run("scan", *project, "--yes")
+    machine.run("profile", "off", "local/tool_0")  # so that there is something to write
     for mode in ("pruned", "through"):
-        words = ["export", "claude-code", "--project", str(machine.repository), "--mode", mode]
-        machine.run(*words, "--yes", code=None)
+        shown = machine.run("export", "claude-code", *project, "--mode", mode, "--yes")
+        assert "github is not trusted yet; it stays as it is" in shown
         after = json.loads((machine.repository / ".mcp.json").read_text())["mcpServers"]
-        assert after["github"] == json.loads(before)["mcpServers"]["github"]
+        assert after.pop("github") == planted
+        assert [entry["command"].endswith("toolcrib-gateway") for entry in after.values()] == [True]
+    assert not machine.mark.exists()
 
 
 def test_a_server_that_is_started_does_not_find_the_repositorys_modules(machine: Machine) -> None:
     (machine.repository / "usual_module.py").write_text(f"open({str(machine.mark)!r}, 'w')\n")
     machine.write(machine.cursor, mine={"command": sys.executable, "args": ["-m", "usual_module"]})
-    machine.run("scan", "--yes", code=None, cwd=machine.repository)
+    shown = machine.run("scan", "--yes", code=5, cwd=machine.repository)
+    assert "No module named usual_module" in shown
     assert not machine.mark.exists()
 
 

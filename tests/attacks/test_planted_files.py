@@ -57,9 +57,10 @@ def test_links_planted_in_our_own_folder_are_not_followed(ctx, victim):
 
 def test_a_link_planted_as_the_lock_is_not_followed(world, file, tmp_path):
     (world.ctx.paths.home / "export.lock").symlink_to(tmp_path / "made by nobody")
-    with pytest.raises(ToolcribError):
+    before = file.read_bytes()
+    with pytest.raises(ToolcribError, match=r"export\.lock"):
         world.export("cursor", "pruned")
-    assert not (tmp_path / "made by nobody").exists()
+    assert not (tmp_path / "made by nobody").exists() and file.read_bytes() == before
 
 
 def test_temporary_names_cannot_be_guessed_and_are_recognised(tmp_path, monkeypatch):

@@ -117,7 +117,8 @@ def refused_as_changed(answer: str) -> bool:
 def test_a_text_that_changed_before_the_start_is_never_called(attack, mode, arguments):
     one = attack(mode)
     one.lists([EVIL, SAFE[1]])
-    assert refused_as_changed(one.call("send_mail", arguments)) or "bcc" in arguments
+    answer = one.call("send_mail", arguments)
+    assert refused_as_changed(answer) or ("bcc" in arguments and answer.startswith("refused: "))
     assert one.reached() == []
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from npx_shim import Packages, tool
 from app.cli.main import run
 from app.core.errors import ToolcribError
 from app.market.stack import LINK, Stack, read_stack
+from store import servers
+from store.connection import open_store
 
 SECRET, OTHER = "sk-1234567890abcdefNeverShown", "ghp_abcdefghijklmnopqrstuvwxyz012345"
 
@@ -119,7 +122,8 @@ def test_a_name_that_is_taken_by_another_command_adds_nothing(
     file.write_text(json.dumps({"toolcrib_stack": 1, "name": "x", "servers": rows}))
     error = ben.run("stack", "open", str(file), code=1)["error"]
     assert "called notes already, with another command" in error
-    assert [one["server"] for one in ben.run("footprint")["servers"]] in ([], ["notes"])
+    with closing(open_store(ben.base / "own" / "toolcrib.db", read_only=True)) as db:
+        assert [one.name for one in servers.all_servers(db)] == ["notes"]  # footprint: only read
     assert ben.run("profile", "list")["profiles"][0]["name"] == "default"
 
 
