@@ -6,6 +6,7 @@ The same with every WHERE of ours taken out: row-level security alone keeps them
 import random
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 import psycopg
@@ -319,12 +320,14 @@ def test_writes_at_anothers_rows_reach_none(pool, tenants) -> None:
     """Each write at another organisation is refused or finds nothing; the database says so."""
     for name, write in sorted(WRITES.items()):
         for mine, other, who in callers(tenants, 6, len(name)):
+            with as_owner(pool) as db:
+                before = rows_of(db, other)
             changed = None
             try:
                 with as_member(pool, who) as db:
                     write(db, mine, other)
                     db.execute("RESET ROLE")
-                    changed = reached(db, other)
+                    changed = reached(db, other, before)
                     raise RollBackError
             except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation):
                 pass
@@ -333,20 +336,40 @@ def test_writes_at_anothers_rows_reach_none(pool, tenants) -> None:
             assert not changed, (name, who, changed)
 
 
-def reached(db: Connection, other: Tenant) -> list[str]:
-    """Tables in which this transaction wrote a row of the other organisation."""
+def test_the_writes_are_well_aimed(pool, tenants) -> None:
+    """Of the operator, whom nothing is hidden from, each changes something of the other."""
+    mine, other = tenants[0], tenants[1]
+    for name in sorted(WRITES.keys() - {"organisations.create"}):
+        changed = []
+        with suppress(RollBackError), as_owner(pool) as db:
+            before = rows_of(db, other)
+            WRITES[name](db, mine, other)
+            changed = reached(db, other, before)
+            raise RollBackError
+        assert changed, name
+
+
+def of_other(table: str) -> sql.Composed:
+    """The part of a statement that takes an organisation's rows of a table."""
+    column = "id" if table == "organisations" else "organisation_id"
+    return sql.SQL("FROM {} WHERE {} = %s").format(sql.Identifier(table), sql.Identifier(column))
+
+
+def rows_of(db: Connection, other: Tenant) -> dict[str, object]:
+    """The number of rows of the other organisation in each table."""
+    counting = sql.SQL("SELECT count(*) {}")
+    return {t: db.execute(counting.format(of_other(t)), (other.id,)).fetchone() for t in TABLES}
+
+
+def reached(db: Connection, other: Tenant, before: dict[str, object]) -> list[str]:
+    """Tables in which this transaction wrote or deleted a row of the other organisation."""
+    written = sql.SQL("SELECT 1 {} AND xmin = pg_current_xact_id()::xid LIMIT 1")
+    after = rows_of(db, other)
     return [
         table
         for table in TABLES
-        if db.execute(
-            sql.SQL(
-                "SELECT 1 FROM {} WHERE {} = %s AND xmin = pg_current_xact_id()::xid LIMIT 1"
-            ).format(
-                sql.Identifier(table),
-                sql.Identifier("id" if table == "organisations" else "organisation_id"),
-            ),
-            (other.id,),
-        ).fetchone()
+        if after[table] != before[table]
+        or db.execute(written.format(of_other(table)), (other.id,)).fetchone()
     ]
 
 
