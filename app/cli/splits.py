@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_verb
+from app.cli.options import NEEDS_CONSENT, Verbs, add_verb
 from app.core.context import AppContext
 from app.core.text import plural
 from store.typed import Json
@@ -13,6 +13,9 @@ from store.typed import Json
 if TYPE_CHECKING:
     from app.host_status.splitting import Assignment, Split
     from app.policy.clusters import NewProfile
+
+_MADE = "Made. Undo all of it with: toolcrib profile split --undo"
+_NOT_MADE = "Nothing was made."
 
 
 def add(actions: Verbs) -> None:
@@ -40,6 +43,7 @@ def add(actions: Verbs) -> None:
     )
     split.add_argument("--dry-run", action="store_true", help="make nothing, show it")
     split.add_argument("--insist", action="store_true", help="write even if a host is running")
+    split.add_argument("--yes", action="store_true", help="make the profiles without being asked")
     split.add_argument("--undo", action="store_true", help="take the newest split back")
 
 
@@ -61,7 +65,13 @@ def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             db, Places.here(), catalog, budget, ctx.clock(), endpoint=endpoint(ctx)
         )
         owners = owners_of(split, args.assign)
+        assigned = [one for one in split.assignments if one.owner in owners]
         if not args.dry_run:
+            split.require_several()
+            if not args.yes:
+                console.note(_text(split, assigned, made=False))
+            if not console.agrees("Make them?", f"{_NOT_MADE} Agree with --yes.", yes=args.yes):
+                return NEEDS_CONSENT
             make_split(ctx, db, catalog, split, owners, insist=args.insist)
     value: Json = {
         "profile": args.profile,
@@ -71,8 +81,8 @@ def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "evidence": split.plan.evidence,
         "made": not args.dry_run,
     }
-    assigned = [one for one in split.assignments if one.owner in owners]
-    console.result(value, lambda: _text(split, assigned, made=not args.dry_run))
+    end = _NOT_MADE if args.dry_run else _MADE
+    console.result(value, lambda: f"{_text(split, assigned, made=not args.dry_run)}\n{end}")
     return 0
 
 
@@ -137,7 +147,4 @@ def _text(split: "Split", assigned: "list[Assignment]", *, made: bool) -> str:
         elif one in assigned:
             verb = "Wrote" if made else "Would write"
             lines += [f"  {verb} {file}" for file in assignment_json(one)["writes"]]
-    lines.append(
-        "Made. Undo all of it with: toolcrib profile split --undo" if made else "Nothing was made."
-    )
     return "\n".join(lines)

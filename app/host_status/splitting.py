@@ -64,6 +64,11 @@ class Split:
     plan: SplitPlan
     assignments: tuple[Assignment, ...]
 
+    def require_several(self) -> None:
+        """Raise ToolcribError where one profile holds every tool."""
+        if len(self.plan.profiles) < 2:
+            raise ToolcribError("There is nothing to split: one profile holds every tool.")
+
     @property
     def possible(self) -> tuple[Assignment, ...]:
         """Those that can be made."""
@@ -184,8 +189,7 @@ def make_split(
 
     ToolcribError where something is not as it was shown.
     """
-    if len(split.plan.profiles) < 2:
-        raise ToolcribError("There is nothing to split: one profile holds every tool.")
+    split.require_several()
     chosen = [one for one in split.possible if one.owner in owners]
     with transaction(db):
         made = [_make_profile(db, catalog, profile) for profile in split.plan.profiles]

@@ -71,8 +71,11 @@ def test_nothing_to_review_says_what_is_checked(show, qtbot):
     page = show()
     assert page.main_view() is page.empty.buttons[0]
     assert page.empty.hint.text().startswith("6 tools checked")
-    assert not page.empty.buttons[1].isVisible()
+    assert page.empty.buttons[0].text() == "Open the catalog"
     page.empty.buttons[0].click()
+    assert page.services.open_page.__self__.opened == ["catalog"]
+    assert not page.empty.buttons[2].isVisible()
+    page.empty.buttons[1].click()
     (dialog,) = [w for w in page.findChildren(review_module.QWidget) if w.isWindow()]
     assert dialog.windowTitle() == "What is checked?"
     assert "RP-01" in dialog.findChildren(QLabel)[0].text()
@@ -122,7 +125,7 @@ def test_approving_asks_trusts_and_can_be_undone(show, services, qtbot, monkeypa
     settled(qtbot, page)
     assert stored(services, "github/search_code").shown
     assert page.model.rowCount() == 0
-    assert page.empty.buttons[1].text() == "Show decided (1)"
+    assert page.empty.buttons[2].text() == "Show decided (1)"
     assert services.undo.undoText() == "Approve github/search_code"
     services.undo.undo()
     settled(qtbot, page)

@@ -1,6 +1,8 @@
 """`toolcrib profile split` shows, makes and undoes."""
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,7 +38,7 @@ def test_a_split_is_shown_made_and_undone(capsys: pytest.CaptureFixture[str]) ->
     assert run(["profile", "split", "--tokens", "400", "--dry-run"]) == 0
     assert "Nothing was made." in capsys.readouterr().out
     assert profiles(capsys) == ["default"]
-    assert run(["profile", "split", "--tokens", "400", "--json"]) == 0
+    assert run(["profile", "split", "--tokens", "400", "--yes", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     names = [one["name"] for one in made["profiles"]]
     assert made["made"] and all(one["tokens"] <= 400 for one in made["profiles"])
@@ -44,6 +46,26 @@ def test_a_split_is_shown_made_and_undone(capsys: pytest.CaptureFixture[str]) ->
     assert run(["profile", "split", "--undo"]) == 0
     assert "The split of default is undone: 2 profiles deleted." in capsys.readouterr().out
     assert profiles(capsys) == ["default"]
+
+
+@pytest.mark.parametrize("answer", ["", "n\n", "y\n"])
+def test_profiles_are_made_after_a_yes_alone(
+    answer: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = io.StringIO(answer)
+    if answer:  # a person is there
+        for stream in (typed, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", typed)
+    code = run(["profile", "split", "--tokens", "400"])
+    out, err = capsys.readouterr()
+    assert "tokens ≈" in err, "what would be made is shown before the question"
+    assert ("Make them? [y/N]" in err) is bool(answer)
+    if answer == "y\n":
+        assert (code, len(profiles(capsys))) == (0, 3) and "Made. Undo all of it with" in out
+    else:
+        assert (code, out, profiles(capsys)) == (4, "", ["default"])
+        assert "Nothing was made. Agree with --yes.\n" in err
 
 
 def test_what_fits_is_not_split_and_a_stranger_gets_nothing(

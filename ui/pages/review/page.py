@@ -69,6 +69,7 @@ class ReviewPage(Page):
             text="Nothing to review",
             hint="",
             buttons=(
+                ("Open the catalog", lambda: services.open_page("catalog")),
                 ("What is checked?", lambda: show_checks(self)),
                 ("Show decided", lambda: self.decided.setChecked(True)),
             ),
@@ -144,8 +145,8 @@ class ReviewPage(Page):
         verb = "Hide" if self.decided.isChecked() else "Show"
         self.decided.setText(f"{verb} decided ({others})")
         self.decided.setEnabled(bool(others))
-        self.empty.buttons[1].setText(f"Show decided ({others})")
-        self.empty.buttons[1].setVisible(bool(others))
+        self.empty.buttons[2].setText(f"Show decided ({others})")
+        self.empty.buttons[2].setVisible(bool(others))
         count = sum(not tool.tool.gone for tool in tools)
         warnings = notices(catalog) if catalog else ()
         self.notes.show_texts(
