@@ -1,10 +1,12 @@
 """One rule says whether a tool may reach a host; SQL, catalogue, gateway and search agree on it."""
 
+import operator
 import tempfile
+from collections import ChainMap
 from pathlib import Path
 
 import apsw
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.catalog import availability, reasons
@@ -17,27 +19,40 @@ from store.records import EntryRecord, Finding, NewTool, ServerSpec
 from store.search import Scope
 from store.serving import tool_rows
 
-TOOL = st.fixed_dictionaries(
-    {
-        "server": st.sampled_from(["one", "two"]),
-        "on": st.sampled_from([True, False, None]),
-        "pinned": st.booleans(),
-        "held": st.sampled_from(["", reasons.NEW, reasons.HELD]),
-        "changed": st.booleans(),
-        "gone": st.booleans(),
-        "problem": st.sampled_from(["", "its input schema is an array"]),
-        "finding": st.sampled_from(["", "block", "warn"]),
-        "decided": st.sampled_from(["", findings.APPROVED, findings.KEPT]),
-    }
+CLEAN = {
+    "on": True, "pinned": False, "held": "", "changed": False, "gone": False, "problem": "",
+    "finding": "", "decided": "",
+}  # fmt: skip
+# drawn together, all of these values leave one tool in 300 available
+REASONS = (
+    {"on": False}, {"on": None}, {"pinned": True}, {"held": reasons.NEW}, {"held": reasons.HELD},
+    {"changed": True}, {"gone": True}, {"problem": "its input schema is an array"},
+    *(
+        {"finding": severity, "decided": decided}
+        for severity in ("block", "warn")
+        for decided in ("", findings.APPROVED, findings.KEPT)
+    ),
+)  # fmt: skip
+TOOL = st.builds(
+    lambda server, some: dict(ChainMap({"server": server}, *some, CLEAN)),
+    st.sampled_from(["one", "two"]),
+    st.lists(st.sampled_from(REASONS), max_size=3),
 )
+MOSTLY = st.sampled_from([True, True, True, False])
 STORE = st.fixed_dictionaries(
     {
         "tools": st.lists(TOOL, min_size=1, max_size=8),
-        "disabled": st.fixed_dictionaries({"one": st.booleans(), "two": st.booleans()}),
-        "trusted": st.fixed_dictionaries({"one": st.booleans(), "two": st.booleans()}),
+        "disabled": st.fixed_dictionaries(dict.fromkeys(("one", "two"), MOSTLY.map(operator.not_))),
+        "trusted": st.fixed_dictionaries(dict.fromkeys(("one", "two"), MOSTLY)),
         "servers": st.sampled_from([None, ["one"], ["one", "two"], []]),
     }
 )
+EACH_ALONE = {
+    "tools": [CLEAN | {"server": "one"} | some for some in ({}, *REASONS)],
+    "disabled": {"one": False, "two": False},
+    "trusted": {"one": True, "two": True},
+    "servers": None,
+}
 
 
 def stored(case, folder: str) -> apsw.Connection:
@@ -99,6 +114,7 @@ def _by_the_rule(case) -> dict[str, str]:
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@example(EACH_ALONE)
 @given(STORE)
 def test_view_catalogue_gateway_and_search_follow_the_one_rule(case) -> None:
     with tempfile.TemporaryDirectory() as folder:
