@@ -65,7 +65,9 @@ class Home:
         done = subprocess.run(
             [BIN / "toolcrib", *words], env=self.env, capture_output=True, timeout=120
         )
-        return (done.stdout + done.stderr).decode()
+        printed = (done.stdout + done.stderr).decode()
+        assert (done.returncode == 2) is words[0].startswith("verb"), printed  # 2: no such words
+        return printed
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +99,7 @@ def test_a_scan_prints_none_of_them(home: Home) -> None:
         ["review", "--info"],
         ["review", "--json"],
         ["profile", "show", "default"],
-        ["summary", "list"],
+        ["summary", "show"],
         ["check", "--suggest"],
         ["export", "cursor", "--mode", "through", "--dry-run"],
         [f"verb{NASTY}"],

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
+from app.core.context import AppContext
 from app.evidence import reading
 from app.evidence.reading import DAY, KEPT_DAYS, ReadReport, read_records
 from app.evidence.use import host_use, recorded_sessions
@@ -64,15 +65,12 @@ def test_calls_and_requests_are_counted_once(home: Path, read: Read, db: apsw.Co
     assert names(db) == [("files", "read", 4)]
 
 
-def test_no_text_of_a_record_is_kept(home: Path, read: Read, db: apsw.Connection) -> None:
+def test_no_text_of_a_record_is_kept(home: Path, read: Read, ctx: AppContext) -> None:
     session(home, claude())
-    read()
-    assert "PRIVATE" not in "\n".join(
-        str(row)
-        for (table,) in list(db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
-        if table.startswith("host_")
-        for row in db.execute(f"SELECT * FROM {table}")
-    )
+    assert read().calls == 1
+    kept = [file for file in ctx.paths.home.rglob("*") if file.is_file()]
+    assert ctx.paths.database in kept
+    assert not [file for file in kept if b"PRIVATE" in file.read_bytes()]
 
 
 def test_a_torn_last_line_is_read_when_it_is_whole(home: Path, read: Read) -> None:
