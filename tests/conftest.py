@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import threading
 import uuid
 from collections.abc import Generator, Iterator
@@ -36,6 +37,10 @@ settings.load_profile("any machine")
 opt_out()  # before any test file imports onnxruntime by itself
 os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv" / "models"))
 MODELS = Path(os.environ["TOOLCRIB_MODELS"])
+_IN_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30  # bytes
+# syncing is not what is tested, and takes a disk a fifth of the time of tests that write
+if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
 
 
 _PROCESSES = (  # folders whose tests start processes, or run whole experiments

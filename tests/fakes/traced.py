@@ -21,6 +21,7 @@ _PATH = re.compile(_FD + r'"(?P<path>(?:[^"\\]|\\.)*)"')
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 _ADDRESS = re.compile(r"sa_family=(AF_INET6?|AF_UNIX|AF_NETLINK)[^}]*")
 _NAMES_FILES = ("open", "openat", "creat")
+_IN_MEMORY = Path("/dev/shm")
 _SECONDS = 300.0  # of nothing but waiting: strace and a busy machine slow all down
 
 
@@ -37,13 +38,15 @@ class Footprint:
     def outside(self, *folders: Path) -> list[Path]:
         """What was written outside these folders; devices and pipes are no files."""
         own = [folder.resolve() for folder in folders]
-        return sorted(
-            file
-            for file in self.written
-            if not any(
-                file.is_relative_to(folder) for folder in (*own, Path("/dev"), Path("/proc"))
-            )
-        )
+        files = self.written - {file for file in self.written if _is_device(file)}
+        return sorted(f for f in files if not any(f.is_relative_to(folder) for folder in own))
+
+
+def _is_device(file: Path) -> bool:
+    """True for devices, semaphores and processes' own pages; what else is in memory is a file."""
+    in_memory = file.is_relative_to(_IN_MEMORY)
+    semaphore = file.parent == _IN_MEMORY and file.name.startswith("sem.")
+    return semaphore or (file.parts[1:2] in (("dev",), ("proc",)) and not in_memory)
 
 
 def strace() -> str:
