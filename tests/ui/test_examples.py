@@ -27,6 +27,11 @@ def test_each_server_gives_one_request_in_the_imperative():
     )
 
 
+def test_blank_lines_before_a_description_are_left_out():
+    (query,) = example_queries([row("files", "\n\n  Write a file to the disk.\n")])
+    assert query == "write a file to the disk"
+
+
 @pytest.mark.parametrize(
     ("said", "asked"),
     [

@@ -147,6 +147,18 @@ def test_calibrating_writes_the_profile_only_when_asked(indexed: Verb, db: apsw.
     assert used["run"] != found["run"]
 
 
+def test_a_calibration_of_few_labels_says_that_before_it_is_used(
+    indexed: Verb, capsys: Any
+) -> None:
+    offer = "toolcrib calibrate --use"
+    for id_ in [row["id"] for row in indexed("labels", "list")["labels"]][5:]:
+        indexed("labels", "delete", str(id_))
+    assert run(["calibrate"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"To use it all the same: {offer}"
+    assert any("Too few labelled queries: 5 of 20." in line for line in lines[:-1])
+
+
 def test_learning_reports_and_is_forgotten(indexed: Verb, db: apsw.Connection) -> None:
     found = indexed("learn")
     assert set(found) == {"used", "labels", "before", "after", "reason", "seconds"}

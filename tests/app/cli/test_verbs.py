@@ -92,6 +92,20 @@ def test_check_suggests_moves_and_parts(verb: Verb, db: apsw.Connection, add_ser
     assert sum(part["tools"] for part in found["parts"]) == 3
 
 
+def test_a_proposed_profile_names_its_servers_once(
+    verb: Verb, db: apsw.Connection, add_server: Add, capsys: Any
+) -> None:
+    for name in ("copy", "third"):
+        add_server(name, "one", "two")
+    parts = verb("check", "--budget", "250", "--suggest", code=4)["parts"]
+    assert run(["check", "--budget", "250", "--suggest"]) == 4
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("Or give narrower agents a profile each:") + 1
+    for part, line in zip(parts, lines[start:], strict=False):
+        assert all(line.count(server) == 1 for server in part["servers"]), line
+    assert "  copy: 200 tokens" in lines
+
+
 def test_the_command_of_a_move_names_every_tool_of_it(
     verb: Verb, db: apsw.Connection, add_server: Add, capsys: Any
 ) -> None:

@@ -33,6 +33,11 @@ def test_a_signature_has_what_must_be_given_first_and_names_choices() -> None:
         assert signature("s/x", {"inputSchema": schema}).startswith("s/x(")
 
 
+def test_blank_lines_before_a_description_are_left_out() -> None:
+    text = describe("s/search", {"description": "\n\n  \n Finds it.\n"}, LOSSLESS)
+    assert text == "s/search: Finds it.\narguments: {}"
+
+
 def test_a_text_shrinks_with_its_room_and_keeps_every_parameter() -> None:
     sizes = []
     for room in (0, 1800, 900, 500, 300):

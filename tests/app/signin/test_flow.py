@@ -178,8 +178,12 @@ def test_a_server_that_is_not_there_is_one_sentence(browser):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
-    with pytest.raises(ToolcribError, match="could not be reached"):
+    with pytest.raises(ToolcribError) as refused:
         sign_in(SignInRequest(url, browser.open, Event()))
+    assert (refused.value.title, refused.value.hint) == (
+        "The server, or its page for signing in, could not be reached.",
+        "Check its URL and the network, then try again.",
+    )
 
 
 def test_the_own_headers_go_to_the_server_but_an_old_authorization_does_not(guarded, browser):
