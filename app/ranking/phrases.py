@@ -69,20 +69,22 @@ def why(verdict: Verdict) -> str:
 
 
 def tier(verdict: Verdict, *, is_labelled: bool = False) -> str:
-    """The tier that a tool comes from, after Semantic Tool Discovery, a sentence; "" if out.
+    """The tier that a tool comes from, after Semantic Tool Discovery; "" if out.
 
     The system tier is the menu's own tools, which no query ranks, and the marketplace's are not
     installed: neither is ever in a ranking.
     """
-    if verdict.gate:
-        return ""
-    if verdict.pinned:
-        return "Pinned by you (expert tier), so it comes before what is only found."
-    if is_labelled:
-        return (
-            "Labelled by you for this query (expert tier), so it comes before what is only found."
-        )
-    return "Found by comparing its text with the query (dense tier). What you pin comes before it."
+    return "" if verdict.gate else "expert" if verdict.pinned or is_labelled else "dense"
+
+
+def found_in(verdict: Verdict, *, is_labelled: bool = False) -> str:
+    """The way in which a tool was found, and its tier: a sentence; "" if out."""
+    name = tier(verdict, is_labelled=is_labelled)
+    if name == "dense":
+        how = "Found by comparing its text with the query"
+        return f"{how} ({name} tier). What you pin comes before it."
+    how = "Pinned by you" if verdict.pinned else "Labelled by you for this query"
+    return name and f"{how} ({name} tier), so it comes before what is only found."
 
 
 def found_by(tool: RankedTool) -> str:

@@ -22,7 +22,6 @@ def ranked_json(ranked: Ranked) -> Json:
 
 
 def _tool_json(tool: RankedTool, is_labelled: bool) -> Json:
-    tier = phrases.tier(tool.verdict, is_labelled=is_labelled)
     return {
         "server": tool.server,
         "name": tool.name,
@@ -30,7 +29,7 @@ def _tool_json(tool: RankedTool, is_labelled: bool) -> Json:
         "iso": None if tool.iso is None else round(tool.iso, 6),
         "in": tool.shown,
         "why": phrases.why(tool.verdict),
-        "tier": tier.partition(":")[0].removesuffix(" tier").lower(),
+        "tier": phrases.tier(tool.verdict, is_labelled=is_labelled),
         "tokens": tool.tokens,
         "gate": tool.gate,
         "parts": dict(tool.parts),

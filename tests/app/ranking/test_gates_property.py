@@ -112,8 +112,7 @@ def test_the_parts_sum_to_the_score(meaning, words, steps, learned, server, leng
             range(13), Signals(meaning, words), parts, weights=weights, extras=chosen
         ).values():
             assert sum(value for _name, value in one.parts) == pytest.approx(one.score, abs=1e-9)
-        if chosen is NO_EXTRAS:
-            assert -1e-9 <= one.score <= 1 + 1e-9
+            assert chosen is extras or -1e-9 <= one.score <= 1 + 1e-9
 
 
 @given(st.integers(0, 500), st.booleans())

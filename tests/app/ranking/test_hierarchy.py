@@ -90,10 +90,10 @@ def test_tiers_put_fitting_pinned_tools_first_and_drop_their_namesakes(make_rout
 
 
 def test_the_tier_of_a_tool_is_named_where_it_is_in():
-    assert phrases.tier(Verdict("", pinned=True)).startswith("Pinned by you (expert tier), so ")
-    labelled = phrases.tier(Verdict(""), is_labelled=True)
+    assert phrases.found_in(Verdict("", pinned=True)).startswith("Pinned by you (expert tier), so ")
+    labelled = phrases.found_in(Verdict(""), is_labelled=True)
     assert labelled.startswith("Labelled by you for this query (expert tier), so ")
-    assert phrases.tier(Verdict("")).startswith(
+    assert phrases.found_in(Verdict("")).startswith(
         "Found by comparing its text with the query (dense tier). "
     )
-    assert phrases.tier(Verdict("score")) == ""
+    assert phrases.found_in(Verdict("score")) == ""

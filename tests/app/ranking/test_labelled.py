@@ -54,7 +54,7 @@ def test_the_next_query_with_these_words_finds_its_tools_until_it_is_undone(stor
     feed = router.route(QUERY, limit=limit).tools[0]
     assert dict(feed.parts)[PAST_USE] > 0 and feed.shown
     tiers = [tool["tier"] for tool in ranked_json(router.route(QUERY, limit=limit))["tools"]]
-    assert tiers[0] == "expert" and "expert" not in tiers[1:]
+    assert tiers[0] == "expert" and {*tiers[1:]} <= {"dense", ""}
     assert sum(value for _, value in feed.parts) == pytest.approx(feed.score)
     change_labels(db, removed=[given], added=[label(QUERY, "bank/transfer", "zoo/feed")])
     ranked = router.route(QUERY, limit=limit).tools

@@ -98,7 +98,7 @@ class ExplainCard(QFrame):
         for widget in (self._heading, self._parts, self._text):
             widget.show()
         is_labelled = tool.id in answer.ranked.labelled
-        tier = "" if answer.engine else phrases.tier(tool.verdict, is_labelled=is_labelled)
+        tier = "" if answer.engine else phrases.found_in(tool.verdict, is_labelled=is_labelled)
         self._tier.say(tier)
         remedy = answer.why(tool) if answer.engine else phrases.remedy(tool.verdict)
         self._remedy.setText(f"{remedy}.")
