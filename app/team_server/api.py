@@ -42,7 +42,7 @@ from store.team import (
 )
 from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
-from store.team.records import ADMIN, EDITOR, MEMBER, Server, TickRow
+from store.team.records import ADMIN, BY_MEMBER, BY_ORGANISATION, EDITOR, MEMBER, Server, TickRow
 from store.typed import Json, list_or_empty, object_or_empty
 
 _MOST = 1_000  # changes of one answer
@@ -205,7 +205,7 @@ class TeamApi:
         member = request.caller.member
         with as_member(self._pool, member) as connection:
             server = servers.named(connection, member.organisation_id, name)
-        if server is None or server.sign_in != ("organisation" if shared else "member"):
+        if server is None or server.sign_in != (BY_ORGANISATION if shared else BY_MEMBER):
             raise refusal.no_right()
         secrets = Secrets(headers=headers)
         self._credentials.save(request.caller, server, secrets, shared=shared)
@@ -216,7 +216,7 @@ class TeamApi:
         caller = request.caller
         with as_member(self._pool, caller.member) as connection:
             rows = servers.every(connection, caller.member.organisation_id)
-        own = [row for row in rows if row.sign_in == "member" and row.enabled]
+        own = [row for row in rows if row.sign_in == BY_MEMBER and row.enabled]
         return {"servers": self._credentials.states(caller, own)}
 
     def _begin_sign_in(self, request: Request, body: bytes) -> Json:
@@ -240,7 +240,7 @@ class TeamApi:
         name, member = request.path.rpartition("/")[2], request.caller.member
         with as_member(self._pool, member) as connection:
             server = servers.named(connection, member.organisation_id, unquote(name))
-        if server is None or server.sign_in != "member":
+        if server is None or server.sign_in != BY_MEMBER:
             raise refusal.no_right()
         return server
 

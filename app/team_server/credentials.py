@@ -22,7 +22,7 @@ from app.team_server.url_guard import GuardedSender, UrlGuard
 from store.records import ServerSpec
 from store.team import upstream_secrets
 from store.team.connecting import Connection, as_member
-from store.team.records import Server
+from store.team.records import BY_MEMBER, BY_ORGANISATION, NO_SIGN_IN, Server
 from store.typed import Json
 
 _GRANT = "grant"  # of a sign-in, where other credentials are Secrets
@@ -30,7 +30,6 @@ _ENDED: Json = {"ended": True}  # of a sign-in that counts no more
 _AGAIN = "Sign in again: toolcrib team sign-in {}, or View, Profile, Team… in Toolcrib."
 _AUTHORIZATION = "Authorization"
 _EARLY = 30.0  # seconds before its end that an access token is renewed
-MEMBER, ORGANISATION, NONE = "member", "organisation", "none"
 SIGNED_IN, ENDED_SIGN_IN, STORED, MISSING = "signed in", "ended", "stored", "missing"
 STATES = {_GRANT: SIGNED_IN, next(iter(_ENDED)): ENDED_SIGN_IN}
 
@@ -60,16 +59,16 @@ class Credentials:
 
     def target(self, caller: Caller, server: Server) -> Target:
         """The server with the caller's credential. Raises ToolcribError where one is missing."""
-        member = caller.member.member_id if server.sign_in == MEMBER else 0
+        member = caller.member.member_id if server.sign_in == BY_MEMBER else 0
         spec = launch(server, self.secrets(caller, server))
         organisation = caller.member.organisation_id
         return Target(organisation, server.name, member, _digest(spec), spec)
 
     def secrets(self, caller: Caller, server: Server) -> Secrets:
         """The credential that counts for the caller. Raises ToolcribError where one is missing."""
-        if server.sign_in == NONE:
+        if server.sign_in == NO_SIGN_IN:
             return Secrets()
-        is_own = server.sign_in == MEMBER
+        is_own = server.sign_in == BY_MEMBER
         with as_member(self._pool, caller.member) as connection:
             kept = self._kept(connection, caller, server, shared=not is_own)
         if kept is None:
@@ -229,10 +228,10 @@ def _ended(server: Server) -> ToolcribError:
 
 
 def _not_taken(server: Server) -> ToolcribError:
-    if server.sign_in == MEMBER:
+    if server.sign_in == BY_MEMBER:
         hint = f"Store another: toolcrib team credential {quoted(server.name)}"
         return ToolcribError(f"{server.name} does not take your credential any more.", hint)
-    whose = "the team's credential" if server.sign_in == ORGANISATION else "calls without one"
+    whose = "the team's credential" if server.sign_in == BY_ORGANISATION else "calls without one"
     return ToolcribError(f"{server.name} does not take {whose}.", "Ask an admin of the team.")
 
 

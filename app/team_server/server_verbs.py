@@ -28,7 +28,15 @@ from app.team_server.url_guard import UrlGuard
 from store.findings import APPROVED, KEPT
 from store.team import reviews, servers, tools, upstream_secrets
 from store.team.connecting import Connection, as_operator
-from store.team.records import MEMBER, NewServer, Organisation, Server, Tool
+from store.team.records import (
+    BY_MEMBER,
+    BY_ORGANISATION,
+    NO_SIGN_IN,
+    NewServer,
+    Organisation,
+    Server,
+    Tool,
+)
 
 
 def run_server_add(args: argparse.Namespace) -> int:
@@ -48,7 +56,7 @@ def run_server_add(args: argparse.Namespace) -> int:
     with as_operator(given.database) as db:
         organisation = organisation_of(db, args.organisation)
         servers.save(db, organisation.id, new)
-    if args.sign_in == "none":
+    if args.sign_in == NO_SIGN_IN:
         number = read_server(given, organisation.id, args.name, encoder=load_encoder())
         say(f"{args.name} was added with {plural(number, 'tool')}.")
     else:
@@ -67,7 +75,7 @@ def run_server_credential(args: argparse.Namespace) -> int:
     with as_operator(given.database) as db:
         organisation = organisation_of(db, args.organisation)
         server = servers.named(db, organisation.id, args.name)
-        if server is None or server.sign_in != "organisation":
+        if server is None or server.sign_in != BY_ORGANISATION:
             raise ToolcribError(
                 f"{args.name} takes no credential of the organisation.",
                 "Add it with --sign-in organisation.",
@@ -114,12 +122,12 @@ def run_server_read(args: argparse.Namespace) -> int:
 
 
 def _secrets(db: Connection, organisation: Organisation, server: Server) -> Secrets:
-    if server.sign_in == MEMBER:
+    if server.sign_in == BY_MEMBER:
         raise ToolcribError(
             f"{server.name} is read with a member's sign-in.",
             f"An editor does it: toolcrib team sign-in {server.name}",
         )
-    if server.sign_in == "none":
+    if server.sign_in == NO_SIGN_IN:
         return Secrets()
     row = upstream_secrets.load(db, organisation.id, server.id)
     if row is None:

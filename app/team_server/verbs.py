@@ -20,7 +20,7 @@ from app.team_server.configuration import from_environ as configured
 from app.team_server.sealing import KEY_VARIABLE, Sealer
 from store.errors import StoreError
 from store.findings import APPROVED, KEPT
-from store.team.records import ADMIN, EDITOR, MEMBER
+from store.team.records import ADMIN, EDITOR, MEMBER, NO_SIGN_IN, SIGN_INS
 
 _ROLES = (MEMBER, EDITOR, ADMIN)
 _ADDRESS = "127.0.0.1:8700"
@@ -144,7 +144,7 @@ def _add_servers(verbs: Verbs) -> None:
     place = add.add_mutually_exclusive_group(required=True)
     place.add_argument("--url")
     place.add_argument("--program", help="name of a program that this operator lists")
-    add.add_argument("--sign-in", choices=("none", "member", "organisation"), default="none")
+    add.add_argument("--sign-in", choices=SIGN_INS, default=NO_SIGN_IN)
     add.add_argument("--group", action="append", help="only members of this group see it")
     credential = _verb_of(
         server,

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from store.typed import Json
 
 MEMBER, EDITOR, ADMIN = "member", "editor", "admin"
+SIGN_INS = NO_SIGN_IN, BY_MEMBER, BY_ORGANISATION = "none", "member", "organisation"  # of a server
 EVERYBODY: tuple[str, ...] = ("organisation",)  # grants of what all members see
 
 
@@ -77,7 +78,7 @@ class NewServer:
     transport: str  # stdio | http | sse
     spec: Json = field(default_factory=dict)
     url: str = ""
-    sign_in: str = "none"  # none | member | organisation
+    sign_in: str = NO_SIGN_IN
     server_info: Json = field(default_factory=dict)
     instructions: str = ""
     grants: tuple[str, ...] = EVERYBODY  # organisation, role:NAME, group:NAME, member:ID

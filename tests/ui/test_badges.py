@@ -9,10 +9,9 @@ from app.policy.budget import BLOCK, PASS, WARN
 from app.safety.review import APPROVED, KEPT, OFF
 from store import records
 from ui.pages.activity.event_rows import FAILED, WARNED
-from ui.pages.playground.cells import HELD, INSIDE
-from ui.pages.playground.cells import OUTSIDE as OUT
 from ui.pages.query_set.query_rows import FAILING, FIXED, NEW, PASSED, REGRESSED, STILL
 from ui.shell.badges import BADGES, badge
+from ui.shell.strip_marks import HELD, IN, OUT
 
 SERVERS = (
     records.CONFIGURED,
@@ -41,9 +40,7 @@ QUERIES = (PASSED, FIXED, FAILING, STILL, REGRESSED, NEW)
         PASS,
         WARN,
         BLOCK,
-        INSIDE,
-        OUT,
-        HELD,
+        *map(str.capitalize, (IN, OUT, HELD)),
         *WARNED,
         FAILED,
     ],

@@ -52,7 +52,7 @@ class Answer:
         """One mark a tool for the score strip; `expected` are tool ids of labels."""
         line = self.line
         return tuple(
-            Mark(t.tool_id, line.of(t), WANTED if t.tool_id in expected else _kind(t))
+            Mark(t.tool_id, line.of(t), WANTED if t.tool_id in expected else state_of(t))
             for t in self.ranked.tools
         )
 
@@ -94,7 +94,8 @@ def rank_query(router: Router, query: str, settings: RoutingSettings) -> Answer:
     return judge(router, scored, settings, moves=moves)
 
 
-def _kind(tool: RankedTool) -> str:
+def state_of(tool: RankedTool) -> str:
+    """IN, OUT or HELD."""
     if tool.shown:
         return IN
     return HELD if tool.gate == TRUSTED else OUT

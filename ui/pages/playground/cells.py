@@ -4,25 +4,22 @@ from PySide6.QtCore import QObject, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from app.ranking.gates import TRUSTED
 from app.ranking.ranked import RankedTool
 from ui.look.theme import ROW, Theme
+from ui.shell.answer import state_of
 from ui.shell.badges import badge
 from ui.shell.gate_lines import Line
 from ui.widgets.badge import paint_badge
 from ui.widgets.delegates import Index, LeanDelegate, RowDelegate, paint_panel
 
 RANKED_ROLE = int(Qt.ItemDataRole.UserRole) + 10
-INSIDE, OUTSIDE, HELD = "In", "Out", "Held"
 _LEAST_BAR = 24  # px that a bar says something in
 _NUMBER = 44  # px for the score's figure
 
 
 def verdict(tool: RankedTool) -> str:
     """In, Out or Held."""
-    if tool.shown:
-        return INSIDE
-    return HELD if tool.gate == TRUSTED else OUTSIDE
+    return state_of(tool).capitalize()
 
 
 class ToolDelegate(LeanDelegate):
@@ -70,7 +67,7 @@ class ScoreDelegate(RowDelegate):
             painter.fillRect(track, colors.track)
             full = QRectF(track)
             full.setWidth(track.width() * min(1.0, max(0.0, self.line.of(tool))))
-            painter.fillRect(full, colors.bar if verdict(tool) == INSIDE else colors.border)
+            painter.fillRect(full, colors.bar if tool.shown else colors.border)
             if self.line.drawn:
                 tick = QRectF(-1, track.top() - 3, 2, track.height() + 6)
                 tick.translate(track.left() + track.width() * min(1.0, self.line.value), 0)
