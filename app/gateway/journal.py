@@ -91,7 +91,7 @@ class Journal:
 
             self._tail = JournalTail(self._folder)
         # compared with no secret of a server that was not started: that takes too long here
-        self._tail.keep({**event, "problem": HIDDEN} if event.get("problem") else event)
+        self._tail.keep(_bare(event))
 
     def _event(self, kind: str, fields: Json) -> Json:
         return {
@@ -190,11 +190,25 @@ class Journal:
 
     def _hidden(self, db: apsw.Connection, event: Json) -> Json:
         """The event without secrets of servers that were not started: a text may hold any."""
-        if not (event.get("query") or event.get("problem")):
+        if not (event.get("query") or event.get("problem") or _names_behind(event)):
             return event
         try:
             hidden: Json = self._hide_all(db, event)
         except ToolcribError:  # the secrets cannot be read: no text is better than one of them
             typed = _TYPED if event["kind"] == "miss" else _TYPED[:1]
-            return {**event, **{name: HIDDEN for name in typed if event.get(name)}}
+            bare = _bare(event) if event["kind"] == "call" else event
+            return {**bare, **{name: HIDDEN for name in typed if event.get(name)}}
         return hidden
+
+
+def _names_behind(event: Json) -> bool:
+    """True for a call with a name among its arguments: of a tool behind the one called."""
+    return "behind" in event.get("detail", {})
+
+
+def _bare(event: Json) -> Json:
+    """A call without what its server, or its arguments, had for a text."""
+    bare = {**event, "problem": HIDDEN} if event.get("problem") else event
+    if not _names_behind(event):
+        return bare
+    return {**bare, "detail": {**event["detail"], "behind": HIDDEN}}

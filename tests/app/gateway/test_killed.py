@@ -2,17 +2,22 @@
 
 import os
 import signal
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from raw_host import text
 
+from app.core.scrubber import HIDDEN, Scrubber
 from app.gateway.journal import Journal
 from app.gateway.journal_tail import FOLDER, JournalTail, take_left
 from store import events
 from store.connection import open_store
 
+KEY = "k7Qw-9zPx-33ab"
 pytestmark = pytest.mark.usefixtures("encoderless")
 
 
@@ -72,15 +77,39 @@ def test_events_that_the_store_has_already_are_not_taken_twice(tmp_path: Path) -
     assert calls(database) == ["a/b"] and not file.exists()
 
 
-def test_the_file_holds_no_text_of_an_answer(tmp_path: Path) -> None:
+def test_the_file_holds_no_text_of_an_answer_or_an_argument(tmp_path: Path) -> None:
     database = tmp_path / "toolcrib.db"
     open_store(database).close()
-    journal = Journal(lambda: open_store(database), profile="p", session="s", folder=str(tmp_path))
-    journal.add("call", tool="a/b", problem="no account of key k7Qw-9zPx-33ab")
+    looked = threading.Event()  # the store takes the calls no earlier
+
+    def opened() -> apsw.Connection:
+        assert looked.wait(30)
+        return open_store(database)
+
+    journal = Journal(opened, profile="p", session="s", folder=str(tmp_path))
+    journal.add("call", tool="a/b", problem=f"no account of key {KEY}")
+    journal.add("call", tool="a/run", detail={"behind": KEY, "by_name": True})
     (file,) = (tmp_path / FOLDER).iterdir()
     kept = file.read_bytes()
+    looked.set()
     journal.close(10)
-    assert b"a/b" in kept and b"k7Qw" not in kept
+    assert b"a/b" in kept and b"by_name" in kept and KEY.encode() not in kept
+
+
+def test_a_name_among_arguments_is_compared_with_every_secret(tmp_path: Path) -> None:
+    database = tmp_path / "toolcrib.db"
+    open_store(database).close()
+    journal = Journal(
+        lambda: open_store(database),
+        profile="p",
+        session="s",
+        hide_all=lambda _db, event: Scrubber([KEY]).json(event),
+    )
+    journal.add("call", tool="a/run", detail={"behind": KEY})
+    journal.close(10)
+    with closing(open_store(database)) as db:
+        (event,) = events.recent(db, 10)
+    assert event.detail == {"behind": HIDDEN}
 
 
 def test_a_living_session_keeps_its_file(tmp_path: Path) -> None:
