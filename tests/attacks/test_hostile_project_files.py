@@ -74,6 +74,9 @@ def test_nothing_of_a_projects_file_runs_or_learns_anything(name, tmp_path, verb
         printed = (done.stdout + done.stderr).decode()
         assert "Traceback" not in printed and TOKEN not in printed
         assert done.returncode in (0, 1, 4, 5), printed
+        if "--json" in words:
+            read = json.loads(done.stdout)["servers"]
+            assert bool(read) is (name != "ten thousand servers"), "its file was read"
     assert not list(tmp_path.rglob("PWNED")) and not (ROOT / "PWNED").exists()
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or TOKEN.encode() not in file.read_bytes()

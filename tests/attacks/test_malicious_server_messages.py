@@ -137,9 +137,13 @@ def test_generated_notifications_of_the_host_do_not_end_the_gateway(odd, message
 
 @pytest.mark.parametrize("number", [{}, [], {"a": [1]}, None, True])
 def test_a_request_of_the_host_with_an_odd_id_is_refused_and_survived(odd, number):
+    odd.host.unsolicited.clear()
     for method in ("tools/list", "ping", "resources/read", "server/discover"):
         odd.host.send({"jsonrpc": "2.0", "id": number, "method": method})
     odd.assert_well()
+    refused = [answer["error"]["message"] for answer in odd.host.unsolicited]
+    assert refused == ["The id is no number or text"] * 4
+    odd.host.unsolicited.clear()
 
 
 def test_a_request_of_the_host_beyond_all_depth_is_refused_by_its_id(odd):

@@ -51,8 +51,10 @@ def session(gateway: Any) -> None:
 
 
 def test_nothing_leaves_until_it_is_switched_on(
-    stocked: Any, gateway: Any, home: Path, receiver: Receiver
+    stocked: Any, gateway: Any, home: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor where the surroundings name a receiver, for other programs."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint)
     stocked({"probe": "ok"})
     session(gateway)
     assert json.loads(toolcrib(home, "show", "--json").stdout)["on"] is False
