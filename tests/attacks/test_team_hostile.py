@@ -120,7 +120,9 @@ TOKENS: dict[str, Callable[[World], str]] = {
     "without an issuer": lambda w: w.issuer.token(w.audience, iss=None),
     "without a subject": lambda w: w.issuer.token(w.audience, sub=None),
     "with an empty subject": lambda w: w.issuer.token(w.audience, sub=""),
-    "with a subject that is a list": lambda w: w.issuer.unsigned(w.audience) + "x",
+    "with a subject that is a list": lambda w: w.issuer.token(w.audience, sub=["jo"]),
+    "with a subject that is a number": lambda w: w.issuer.token(w.audience, sub=7),
+    "unsigned with a mac": lambda w: w.issuer.unsigned(w.audience) + "x",
     "unsigned": lambda w: w.issuer.unsigned(w.audience),
     "unsigned in capitals": lambda w: w.issuer.unsigned(w.audience, "NONE"),
     "signed with the public key as a password": lambda w: w.issuer.confused(w.audience),
@@ -131,7 +133,7 @@ TOKENS: dict[str, Callable[[World], str]] = {
     "with a critical extension": lambda w: w.issuer.with_head(w.audience, crit=["x"], x=1),
     "with a changed body": lambda w: _changed(w.issuer.token(w.audience)),
     "of two dots": lambda w: "..",
-    "of a megabyte": lambda w: "e" * 9_000,
+    "of nine thousand letters": lambda w: "e" * 9_000,
     "of deep JSON": lambda w: _deep(),
 }  # fmt: skip
 
