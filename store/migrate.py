@@ -9,6 +9,7 @@ from store.errors import NewerStoreError, OlderStoreError
 from store.files import lock
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+_VERSION_AT = 60  # place of user_version in the file: https://sqlite.org/fileformat2.html
 
 
 def steps() -> list[tuple[int, str]]:
@@ -60,7 +61,7 @@ def _copy_aside(db: apsw.Connection, path: str) -> None:
     """Keep the store of one moment: gateways of the older version go on reading and writing."""
     # a random name made anew: a link planted there is not followed
     beside = os.path.join(os.path.dirname(path), f".toolcrib-{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(beside, flags, 0o600)
     try:
         lock(handle, waits=True)  # so that it is not cleared away as a killed process's
@@ -68,7 +69,8 @@ def _copy_aside(db: apsw.Connection, path: str) -> None:
             copy.pragma("journal_mode", "memory")  # no file beside it that a kill would leave
             with copy.backup("main", db, "main") as pages:
                 pages.step()
-            number = version(copy)
+        os.lseek(handle, _VERSION_AT, os.SEEK_SET)  # to ask SQLite would make two files beside it
+        number = int.from_bytes(os.read(handle, 4), "big")
         os.fsync(handle)
     except BaseException:
         os.unlink(beside)

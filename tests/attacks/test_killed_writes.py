@@ -19,8 +19,9 @@ def test_a_write_that_ends_at_any_system_call_leaves_the_old_or_the_new_file(fau
 
 
 def test_the_store_and_the_backends_files_may_lose_any_system_call(faults):
-    """Every call of a backend's start and end, each kind of fault; and the newest list kept."""
+    """Every call of a backend's start and end, each kind of fault; of an update; of a new list."""
     runs("--every", "--only", "backend")
+    runs("--every", "--only", "upgraded store", "--faults", "kill")
     runs("--every", "--only", "list into the store", "--faults", "kill")
 
 
