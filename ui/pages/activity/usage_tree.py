@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QIcon
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
 from app.policy.coverage import ServerUse, ToolUse
 from ui.look.text import ago, count
-from ui.widgets.columns import Cell, TreeColumn, head_data, place, side
+from ui.widgets.columns import Cell, TreeColumn, place, side
 from ui.widgets.delegates import BarDelegate
-from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BAR, FAINT
+from ui.widgets.two_levels import ROOT, Index, Key, TwoLevels
 
 NAME, TOKENS, NEVER, CALLS, LAST = (
     "Server / tool",
@@ -22,12 +22,9 @@ NAME, TOKENS, NEVER, CALLS, LAST = (
     "Last called",
 )
 _ROLE = Qt.ItemDataRole
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-_Key = tuple[str, int]  # server, tool row id (0: the server)
 
 
-class UsageTree(Guarded, QAbstractItemModel):
+class UsageTree(TwoLevels[ServerUse, ToolUse]):
     """Servers at the top, tools below; an index keeps its server's number plus one, 0 for it."""
 
     def __init__(self, icons: Callable[[str], QIcon], parent: QObject | None = None) -> None:
@@ -44,7 +41,7 @@ class UsageTree(Guarded, QAbstractItemModel):
         """Show these; selection and open servers stay. "2 h ago" is counted from `now`."""
         self._now = now
         self._largest = max((use.tokens for use in servers), default=0) or 1
-        self._arrange(servers)
+        self._rearrange(lambda: self._order(servers))
 
     def server_at(self, index: Index) -> ServerUse:
         """The server of that row, also for its tools."""
@@ -65,32 +62,11 @@ class UsageTree(Guarded, QAbstractItemModel):
             tools.update((row.tool.id, row) for row in rows)
         return list(tools.values())
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Servers, or a server's tools."""
         if not parent.isValid():
             return len(self._servers)
         return 0 if parent.internalId() or parent.column() else len(self._tools[parent.row()])
-
-    def columnCount(self, _parent: Index = _ROOT) -> int:
-        """Number of columns."""
-        return len(self.columns)
-
-    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
-        """The cell at that place."""
-        if not (0 <= column < len(self.columns) and 0 <= row < self.rowCount(parent)):
-            return QModelIndex()
-        return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
-
-    def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]
-        """A tool's server."""
-        number = index.internalId() if index.isValid() else 0
-        return self.createIndex(number - 1, 0, 0) if number else QModelIndex()
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
-    ) -> object:
-        """The column's title, what it means and its side."""
-        return head_data(self.columns, section, orientation, role)
 
     def data(self, index: Index, role: int = _ROLE.DisplayRole) -> object:
         """Text, bar and sentence of a cell."""
@@ -108,35 +84,20 @@ class UsageTree(Guarded, QAbstractItemModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort servers, and the tools of each."""
         self._sort = (column, order)
-        self._arrange(self._servers)
+        self._rearrange(lambda: self._order(self._servers))
 
-    def _arrange(self, servers: Sequence[ServerUse]) -> None:
-        """Sort anew; persistent indexes (selected, open) follow their rows."""
-        self.layoutAboutToBeChanged.emit()
-        old = self.persistentIndexList()
-        keys = [self._key(index) for index in old]
-        self._order(servers)
-        if old:
-            places = self._places()
-            moved = [self._moved(i, places.get(k)) for i, k in zip(old, keys, strict=True)]
-            self.changePersistentIndexList(old, moved)
-        self.layoutChanged.emit()
-
-    def _key(self, index: Index) -> _Key:
+    def _key(self, index: Index) -> Key:
         tool = self.tool_at(index)
         return self.server_at(index).server, tool.row.tool.id if tool else 0
 
-    def _places(self) -> dict[_Key, tuple[int, int]]:
+    def _places(self) -> dict[Key, tuple[int, int]]:
         """Row and internal id of every row."""
-        places: dict[_Key, tuple[int, int]] = {}
+        places: dict[Key, tuple[int, int]] = {}
         for number, server in enumerate(self._servers):
             places[(server.server, 0)] = (number, 0)
             for row, tool in enumerate(self._tools[number]):
                 places[(server.server, tool.row.tool.id)] = (row, number + 1)
         return places
-
-    def _moved(self, old: QModelIndex, place: tuple[int, int] | None) -> QModelIndex:
-        return self.createIndex(place[0], old.column(), place[1]) if place else QModelIndex()
 
     def _order(self, servers: Sequence[ServerUse]) -> None:
         number, order = self._sort

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
     Signal,
 )
@@ -17,21 +15,18 @@ from app.policy.usage import Usage
 from store.records import ServerRecord
 from ui.pages.catalog.tree_cells import PROBLEM, TOKENS, Scale, tree_columns
 from ui.pages.catalog.tree_rows import ATTENTION, Branch, Leaf, make_branches, refreshed
-from ui.widgets.columns import head_data, place, side
+from ui.widgets.columns import place, side
 from ui.widgets.filter_query import Facts, Filter
-from ui.widgets.guarded import Guarded
+from ui.widgets.two_levels import ROOT, Index, Key, TwoLevels
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 # made once: putting flags together costs more than all else that a row needs
 _SERVER = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _SERVER_TICK = _SERVER | Qt.ItemFlag.ItemIsUserCheckable
 _TOOL = _SERVER | Qt.ItemFlag.ItemNeverHasChildren
 _TOOL_TICK = _TOOL | Qt.ItemFlag.ItemIsUserCheckable
-_Key = tuple[int, int]  # server id, tool id (0: the server, -1: its problem)
 
 
-class CatalogTree(Guarded, QAbstractItemModel):
+class CatalogTree(TwoLevels[Branch, Leaf]):
     """Servers at the top, tools below; a server that failed has its problem as a first child.
 
     An index keeps the number of its branch plus one, 0 for servers.
@@ -57,7 +52,7 @@ class CatalogTree(Guarded, QAbstractItemModel):
         if self.usage.calls:
             self._take_usage()
         self._scale()
-        self._arrange()
+        self._rearrange(self._order)
 
     def update(self, changed: Mapping[int, CatalogTool]) -> None:
         """Take tools whose state changed; their rows stay where they are."""
@@ -84,12 +79,12 @@ class CatalogTree(Guarded, QAbstractItemModel):
         """Take how often tools were called in the last days."""
         self._usage = (usage, now)
         self._take_usage()
-        self._arrange()
+        self._rearrange(self._order)
 
     def set_filter(self, wanted: Filter | None) -> None:
         """Show only what passes; None for everything."""
         self._filter = wanted if wanted is not None and wanted.tests else None
-        self._arrange()
+        self._rearrange(self._order)
 
     def recolor(self) -> None:
         """Draw again after a theme change."""
@@ -146,11 +141,7 @@ class CatalogTree(Guarded, QAbstractItemModel):
             tools.update((row.tool.id, row) for row in rows)
         return list(tools.values())
 
-    def columnCount(self, _parent: Index = _ROOT) -> int:
-        """Number of columns."""
-        return len(self.columns)
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Servers, or a server's children."""
         if not parent.isValid():
             return len(self._branches)
@@ -159,20 +150,9 @@ class CatalogTree(Guarded, QAbstractItemModel):
         branch = self._branches[parent.row()]
         return len(branch.shown) + (1 if branch.problem else 0)
 
-    def hasChildren(self, parent: Index = _ROOT) -> bool:
+    def hasChildren(self, parent: Index = ROOT) -> bool:
         """As rowCount says, without counting."""
         return self.rowCount(parent) > 0
-
-    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
-        """The cell at that place."""
-        if not 0 <= column < len(self.columns) or row < 0 or row >= self.rowCount(parent):
-            return QModelIndex()
-        return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
-
-    def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]
-        """A tool's server."""
-        number = index.internalId() if index.isValid() else 0
-        return self.createIndex(number - 1, 0, 0) if number else QModelIndex()
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Servers and tools have check boxes; problems have none."""
@@ -185,12 +165,6 @@ class CatalogTree(Guarded, QAbstractItemModel):
         if index.column() == 0 and (index.row() or not self._branches[number - 1].problem):
             return _TOOL_TICK
         return _TOOL
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        """The columns' titles, what they mean and their sides."""
-        return head_data(self.columns, section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Content of a cell in a role."""
@@ -218,13 +192,10 @@ class CatalogTree(Guarded, QAbstractItemModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort servers, and the tools of each."""
         self._sort = (column, order)
-        self._arrange()
+        self._rearrange(self._order)
 
-    def _arrange(self) -> None:
-        """Filter and sort anew; persistent indexes follow their rows."""
-        self.layoutAboutToBeChanged.emit()
-        old = self.persistentIndexList()
-        keys = [self._key(index) for index in old]
+    def _order(self) -> None:
+        """Filter and sort anew."""
         accepts = self._filter.accepts if self._filter else None
         number, order = self._sort
         column, down = self.columns[number], order == Qt.SortOrder.DescendingOrder
@@ -238,21 +209,10 @@ class CatalogTree(Guarded, QAbstractItemModel):
         shown.sort(key=column.group.sort_key, reverse=down)
         shown.sort(key=lambda branch: branch.server.status not in ATTENTION)
         self._branches = shown
-        if old:
-            places = self._places()
-            self.changePersistentIndexList(
-                old, [self._moved(i, places.get(k)) for i, k in zip(old, keys, strict=True)]
-            )
-        self.layoutChanged.emit()
 
-    def _moved(self, old: QModelIndex, place: tuple[int, int] | None) -> QModelIndex:
-        if place is None:
-            return QModelIndex()
-        return self.createIndex(place[0], old.column(), place[1])
-
-    def _places(self) -> dict[_Key, tuple[int, int]]:
+    def _places(self) -> dict[Key, tuple[int, int]]:
         """Row and internal id of every row."""
-        places: dict[_Key, tuple[int, int]] = {}
+        places: dict[Key, tuple[int, int]] = {}
         for number, branch in enumerate(self._branches):
             server = branch.server.id
             places[(server, 0)] = (number, 0)
@@ -264,7 +224,7 @@ class CatalogTree(Guarded, QAbstractItemModel):
                 places[(server, leaf.row.tool.id)] = (row, number + 1)
         return places
 
-    def _key(self, index: Index) -> _Key:
+    def _key(self, index: Index) -> Key:
         server = self._branch(index).server.id
         if not index.internalId():
             return (server, 0)
