@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import threading
 import uuid
 from collections.abc import Generator, Iterator
@@ -23,6 +24,7 @@ from app.encoder.weights import ModelFiles, ensure_model
 from tests.fakes.verbs import Verbs
 from tests.fakes.work_units import FilesTogether
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell starts it behind
 MARKER = "TOOLCRIB_TEST_RUN"
 os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

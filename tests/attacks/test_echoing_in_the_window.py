@@ -151,6 +151,7 @@ def window(home, qapp: QApplication, qtbot, tmp_path) -> Iterator[MainWindow]:
     window.close()
     window.deleteLater()
     theme.deleteLater()
+    qapp.setStyleSheet("")  # which names pictures in the folder of this test
 
 
 def test_no_page_shows_a_secret_that_a_server_repeats(window, qtbot):

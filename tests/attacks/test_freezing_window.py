@@ -147,4 +147,5 @@ def test_no_step_over_a_hostile_catalogue_freezes_the_window(
     window.close()
     window.deleteLater()
     theme.deleteLater()
+    qapp.setStyleSheet("")  # which names pictures in the folder of this test
     assert slow == {}

@@ -12,6 +12,13 @@ from ui.windows.sections import SECTIONS
 FINDER, LOOKS = "find-servers", ("light", "dark")
 
 
+@pytest.fixture(autouse=True)
+def look_of_its_own(qapp):
+    """The stylesheet names pictures in the test's own folder, which goes with it."""
+    yield
+    qapp.setStyleSheet("")
+
+
 @pytest.mark.slow
 def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
     fill()

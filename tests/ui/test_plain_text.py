@@ -1,17 +1,22 @@
 """What a server or a file wrote is shown as text: no label, tooltip or cell takes it for markup."""
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
 from demo_store import DemoServer, DemoTool
+from hosts_kit import CURSOR, open_host, open_page, put
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, Qt
 from PySide6.QtGui import QAction, QUndoCommand
 from PySide6.QtGui import Qt as GuiQt
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QPlainTextEdit, QTextEdit, QWidget
 
 from app.catalog.catalog import set_on
 from app.registry.calling import CallResult
+from store import events, findings, tools
+from store.connection import transaction
+from store.records import EventRecord, Finding
 from ui.look.text import plain_tip
 from ui.pages.catalog.calling.dialog import CallDialog
 from ui.pages.catalog.calling.history import CallHistory
@@ -20,12 +25,14 @@ from ui.windows.sections import SECTIONS
 
 UI = Path(__file__).parents[2] / "ui"
 MARK = "<b>B</b><img src='x'>"
+COUNTS_ONLY = ("budget", "hosts")  # hosts: no file names these servers
 ROLE = Qt.ItemDataRole
 HOSTILE = (
     DemoServer(
         f"evil{MARK}",
         (
             DemoTool(f"tool{MARK}", 1412, f"Text {MARK}", {"destructiveHint": True}),
+            DemoTool(f"big{MARK}", 25_000, MARK),  # over the budget
             DemoTool("held", 300, f"Text {MARK}", problem=f"Problem {MARK}"),
         ),
         ("claude-desktop", "cursor"),
@@ -36,8 +43,22 @@ HOSTILE = (
 
 
 @pytest.fixture
-def window(fill, open_window):
+def window(fill, open_window, ctx):
+    """The window over servers, findings and a journal that are all hostile."""
     fill(HOSTILE)
+    db = ctx.open_store()
+    with transaction(db):
+        (tool,) = (tool for tool in tools.tools(db) if tool.name == f"tool{MARK}")
+        quote = f"description: “{MARK}”"
+        findings.save(db, tool.id, [Finding(0, tool.id, "PI-01", "block", quote, tool.hash)], 1.0)
+        named = {"profile": "default", "host": f"host{MARK}", "session": "s", "ms": 1.0}
+        called = {**named, "tool": f"evil{MARK}/tool{MARK}", "problem": f"It failed: {MARK}"}
+        found = {**named, "query": f"find {MARK}"}
+        now = time.time()
+        days = [now - 9 * 86_400, now]  # enough evidence for proposals
+        events.add(db, [EventRecord(at, "call", **called) for at in days])
+        events.add(db, [EventRecord(now, "search", **found)])
+    db.close()
     return open_window()
 
 
@@ -47,17 +68,20 @@ def markup(text: object) -> bool:
     return GuiQt.mightBeRichText(shown) and "<img" in shown
 
 
-def tips_of(model: QAbstractItemModel, parent: QModelIndex):
+def cells(model: QAbstractItemModel, parent: QModelIndex):
+    """(text, tooltip) of every cell."""
     for row in range(model.rowCount(parent)):
         columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(parent)
         for column in range(columns):
             index = model.index(row, column, parent)
-            yield index.data(ROLE.ToolTipRole)
+            yield str(index.data(ROLE.DisplayRole)), index.data(ROLE.ToolTipRole)
             if column == 0:
-                yield from tips_of(model, index)
+                yield from cells(model, index)
 
 
-def check(root: QWidget) -> None:
+def check(root: QWidget) -> list[str]:
+    """Fail for markup; the visible texts that a server or a file wrote."""
+    written = []
     for one in [root, *root.findChildren(QWidget), *root.findChildren(QAction)]:
         assert not markup(one.toolTip()), (
             f"{type(one).__name__} {one.objectName()}: {one.toolTip()}"
@@ -67,18 +91,35 @@ def check(root: QWidget) -> None:
         if isinstance(one, QTextEdit):
             assert "<img" not in one.toHtml(), one.toPlainText()
         if isinstance(one, QAbstractItemView) and one.model() is not None:
-            for tip in tips_of(one.model(), QModelIndex()):
+            for text, tip in cells(one.model(), QModelIndex()):
                 assert not markup(tip), f"{type(one.model()).__name__}: {tip}"
+                written += [text] if one.isVisible() else []
+        if isinstance(one, QLabel) and one.isVisible():
+            written.append(one.text())
+        if isinstance(one, QTextEdit | QPlainTextEdit) and one.isVisible():
+            written.append(one.toPlainText())
+    return [text for text in written if MARK in text]
 
 
 @pytest.mark.parametrize("key", [section.key for section in SECTIONS])
 def test_a_servers_markup_is_text_on_every_page(window, qtbot, key):
     catalog = window.live.catalog
-    window.tasks.change(lambda db: set_on(db, "default", [catalog.tools[0].tool.id], False))
+    window.tasks.change(lambda db: set_on(db, "default", [catalog.tools[-1].tool.id], False))
     window.catalog.show_server(HOSTILE[0].name)
     window.open_page(key)
+    if key == "playground":
+        window.page.tried.query.submit_query(f"text {MARK}")
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
+    if key not in COUNTS_ONLY:
+        qtbot.waitUntil(lambda: check(window.page) != [], timeout=20_000)
     check(window)
+
+
+def test_a_hosts_file_is_text_on_its_page(services, qtbot):
+    put(services.places.home / CURSOR, {"mcpServers": {f"own{MARK}": {"command": f"run{MARK}"}}})
+    page = open_page(services, qtbot)
+    open_host(page, qtbot, "cursor", "through")
+    assert check(page)
 
 
 def test_a_step_that_names_a_server_is_text_in_the_undo_button(window):
