@@ -103,10 +103,7 @@ def value(verdict: Verdict) -> str:
         return verdict.reasons[0].sentence
     have, needed = verdict.have, verdict.needed
     if verdict.gate == SCORE:
-        texts = _told_apart(have, needed)
-        if texts[0] == texts[1]:  # 0 where any score at all would do, or very near
-            return f"just under {texts[1]}" if float(texts[0]) else "nothing of the query is in it"
-        return "{} is under {}".format(*texts)
+        return below(have, needed)
     if verdict.gate == TOP_K:
         return f"rank {have:.0f}, top-k is {needed:.0f}"
     if verdict.gate == BUDGET:
@@ -130,10 +127,14 @@ def _changed(remedy: Remedy, name: str) -> str:
     return _SETTINGS[name].format(amount)
 
 
-def _told_apart(have: float, needed: float) -> tuple[str, str]:
-    """Two scores with as many digits as tell them apart."""
-    texts = f"{have:.2f}", f"{needed:.2f}"
-    return texts if texts[0] != texts[1] else (f"{have:.4f}", f"{needed:.4f}")
+def below(have: float, needed: float) -> str:
+    """That a score is under a limit, with as many digits as tell them apart."""
+    for digits in (2, 4):
+        texts = f"{have:.{digits}f}", f"{needed:.{digits}f}"
+        if texts[0] != texts[1]:
+            return "{} is under {}".format(*texts)
+    # 0 where any score at all would do, or very near
+    return f"just under {texts[1]}" if float(texts[0]) else "nothing of the query is in it"
 
 
 def short(tokens: int) -> str:

@@ -47,7 +47,7 @@ def test_a_tool_that_is_in_passed_every_gate():
     [
         (Verdict(ON, reasons=(Reason("off"),)), "it is turned off in this profile"),
         (Verdict(TRUSTED, reasons=(Reason("changed"),)), "its text changed after it was trusted"),
-        (Verdict(SCORE, have=0.63, needed=0.7), "0.63 < 0.70"),
+        (Verdict(SCORE, have=0.63, needed=0.7), "0.63 is under 0.70"),
         (Verdict(TOP_K, have=11, needed=10), "rank 11, top-k is 10"),
         (Verdict(BUDGET, have=19_800, needed=20_000), "no room: 19.8k of 20k used"),
     ],
@@ -64,6 +64,12 @@ def test_exactly_one_gate_fails_and_those_behind_it_were_not_asked(verdict, valu
 
 def test_a_fixed_threshold_compares_the_meaning():
     assert lines(TOOL, line=Line(0.28, by_meaning=True))[SCORE] == (PASSED, "0.31 ≥ 0.28")
+
+
+def test_two_figures_that_look_alike_are_not_called_different():
+    nothing = replace(TOOL, score=0.0, verdict=Verdict(SCORE, have=0.0, needed=1e-9))
+    found = lines(nothing, line=Line(1e-9, by_meaning=False))
+    assert found[SCORE] == (FAILED, "nothing of the query is in it")
 
 
 def test_a_pinned_tool_passes_score_and_top_k_by_its_pin():

@@ -65,7 +65,9 @@ def _score(tool: RankedTool, line: Line) -> str:
     if tool.verdict.pinned:
         return "pinned"
     value = line.of(tool)
-    return f"{value:.2f} {'≥' if value >= line.value else '<'} {line.value:.2f}"
+    if value < line.value:
+        return phrases.below(value, line.value)
+    return f"{value:.2f} ≥ {line.value:.2f}"
 
 
 def _place(tool: RankedTool, ranked: Ranked, settings: RoutingSettings) -> str:
