@@ -79,13 +79,18 @@ class RawHost:
     def _answer(self, message: Json) -> None:
         if message["method"] not in self.answers:
             error = {"code": -32601, "message": "unsupported"}
-            self.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            self._reply({"jsonrpc": "2.0", "id": message["id"], "error": error})
             return
         result = self.answers[message["method"]]
         result = result(message) if callable(result) else result
         if result is None:
             return
-        self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        self._reply({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def _reply(self, message: Json) -> None:
+        """Answer a question, unless the test has closed this host meanwhile."""
+        with contextlib.suppress(ValueError, BrokenPipeError):
+            self.send(message)
 
     def send(self, message: Json) -> None:
         self.send_raw(json.dumps(message).encode() + b"\n")

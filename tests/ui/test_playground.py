@@ -104,7 +104,7 @@ def test_the_explain_card_marks_the_gate_that_fails_and_its_parts_sum(page, qtbo
         for row in page.explain.findChildren(QWidget)
         if "Score:" in row.accessibleName()
     ]
-    assert names == [f"Score: failed, {tool.score:.2f} < {answer.line.value:.2f}"]
+    assert names == [f"Score: failed, {tool.score:.2f} is under {answer.line.value:.2f}"]
     assert sum(part for _, part in tool.parts) == pytest.approx(tool.score, abs=0.005)
     assert page.explain._tier.isHidden()  # it is out
     page.table.choose(answer.ranked.shown[0].tool_id)
