@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from app.core.errors import ToolcribError
-from app.core.plain_parser import write_out
+from app.core.output import write_out
 from app.core.text import visible
 
 _KEPT = "\n\t"

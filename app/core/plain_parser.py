@@ -1,10 +1,9 @@
-"""Arguments and output of both programs: errors show no control character, a reader may go."""
+"""Arguments of both programs: errors show no control character, and list what may follow."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 from app.core.text import visible
 
@@ -12,17 +11,6 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _KEPT = "\n\t"
-
-
-def write_out(text: str, stream: TextIO) -> None:
-    """Write a text at once; when its reader has gone, it and all that follows is dropped."""
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, stream.fileno())
-        os.close(nothing)
 
 
 class PlainParser(argparse.ArgumentParser):

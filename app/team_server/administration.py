@@ -14,7 +14,7 @@ import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import DATABASE as DATABASE_FILE
-from app.core.plain_parser import write_out
+from app.core.output import write_out
 from app.core.text import plural, visible
 from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
