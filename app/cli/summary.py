@@ -8,6 +8,7 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.indexing.requests import ORIGINS, PACK
 from app.indexing.summaries import (
     MADE,
     USER,
@@ -21,7 +22,7 @@ from app.indexing.summaries import (
 from store import tools
 from store.records import Summary, ToolRecord
 
-_ORIGINS = {MADE: "from Toolcrib", USER: "yours"}
+_ORIGINS = {MADE: ORIGINS[PACK], USER: ORIGINS[USER]}
 
 
 def add(verbs: Verbs) -> None:
