@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -288,32 +287,6 @@ def test_an_import_that_finds_nothing_is_refused_in_a_preview_too(
     file.write_text('{"mcpServers": {}}')
     assert run(["import", str(file), "--dry-run"]) == 1
     assert "names no server" in capsys.readouterr().err
-
-
-def test_summaries(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
-    verb("summary", "set", "github/create_issue", "open a ticket")
-    (row,) = verb("summary", "show", "github/create_issue")["summaries"]
-    assert (row["summary"], row["source"]) == ("open a ticket", "user")
-    assert run(["summary", "show", "github"]) == 0
-    head, row = (re.split(r" {2,}", line) for line in capsys.readouterr().out.splitlines())
-    assert head == ["tool", "origin", "summary"]
-    assert row == ["github/create_issue", "yours", "open a ticket"]
-    verb("summary", "set", "github/create_issue", "word " * 200, code=1)
-    verb("summary", "set", "github", "both of them", code=1)
-    made = verb("summary", "reset", "github/create_issue")
-    assert made["summary"].startswith("create issue")
-    (row,) = verb("summary", "show", "github/create_issue")["summaries"]
-    assert (row["summary"], row["source"]) == (made["summary"], "made")
-    assert run(["summary", "show", "github"]) == 0
-    assert "github/create_issue  from Toolcrib  create issue" in capsys.readouterr().out
-
-
-def test_requests_say_who_made_them(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
-    verb("requests", "set", "github/create_issue", "file a bug report")
-    assert run(["requests", "show", "github/create_issue"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.splitlines()[0].split() == ["tool", "origin", "request"]
-    assert "yours   file a bug report" in shown and "user" not in shown
 
 
 def test_import_dry_run_registers_nothing(verb: Verb, tmp_path: Path) -> None:

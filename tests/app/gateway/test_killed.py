@@ -59,16 +59,15 @@ def test_a_session_that_ends_well_leaves_no_file(stocked: Any, gateway: Any) -> 
     assert calls(database) == ["probe/echo"]
 
 
-def test_events_that_the_store_has_already_are_not_taken_twice(tmp_path: Path) -> None:
-    database = tmp_path / "toolcrib.db"
+def journal_over(home: Path, **more: Any) -> tuple[Path, Journal]:
+    """A fresh store's file, and a journal that writes to it."""
+    database = home / "toolcrib.db"
     open_store(database).close()
-    journal = Journal(
-        lambda: open_store(database),
-        profile="p",
-        session="s",
-        folder=str(tmp_path),
-        clock=lambda: 5.5,
-    )
+    return database, Journal(lambda: open_store(database), profile="p", session="s", **more)
+
+
+def test_events_that_the_store_has_already_are_not_taken_twice(tmp_path: Path) -> None:
+    database, journal = journal_over(tmp_path, folder=str(tmp_path), clock=lambda: 5.5)
     journal.add("call", tool="a/b")
     (file,) = (tmp_path / FOLDER).iterdir()
     kept = file.read_bytes()
@@ -97,14 +96,8 @@ def test_the_file_holds_no_text_of_an_answer_or_an_argument(tmp_path: Path) -> N
 
 
 def test_a_name_among_arguments_is_compared_with_every_secret(tmp_path: Path) -> None:
-    database = tmp_path / "toolcrib.db"
-    open_store(database).close()
-    journal = Journal(
-        lambda: open_store(database),
-        profile="p",
-        session="s",
-        hide_all=lambda _db, event: Scrubber([KEY]).json(event),
-    )
+    scrubber = Scrubber([KEY])
+    database, journal = journal_over(tmp_path, hide_all=lambda _db, event: scrubber.json(event))
     journal.add("call", tool="a/run", detail={"behind": KEY})
     journal.close(10)
     with closing(open_store(database)) as db:
