@@ -2,7 +2,8 @@
 
 The store is where they meet: the gateway adds a row, the decision changes it, and the gateway
 takes an allowed row once before it sends. Without a yes nothing is sent; a gateway that ends while
-it waits sends nothing.
+it waits sends nothing. Arguments are shown without kept secrets, whose keychain may be slow: each
+call waits for it on a thread of its own.
 """
 
 import json
@@ -30,6 +31,8 @@ from store.typed import Any
 _LOOK_SECONDS = 0.2
 _MOST_WAITING = 50
 _LONGEST_ARGUMENTS = 20_000  # characters kept for the person who decides
+_KEYCHAIN_SILENT = "The keychain did not answer in time; it may have to be unlocked."
+_TAKEN_BACK = "The host took its call back."
 SECONDS = 120
 Hold = Callable[[HostRequest, Callable[[], None]], None]  # sends the call once there is a yes
 
@@ -42,7 +45,7 @@ class _Call:
     def __init__(
         self, route: HostRequest, tool_id: str, tool_hash: str, send: Callable[[], None]
     ) -> None:
-        self.id = 0
+        self.id = 0  # of its row, 0 while its arguments are compared with secrets
         self.route = route
         self.tool_id = tool_id
         self.tool_hash = tool_hash
@@ -66,7 +69,7 @@ class Approvals:
         self._question = question
         self._hide = hide
         self._session = os.urandom(6).hex()
-        self._waiting: dict[int, _Call] = {}
+        self._waiting: set[_Call] = set()
         self._allowed: set[tuple[str, str]] = set()  # tool id and hash, for this session
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -124,54 +127,70 @@ class Approvals:
             send()
             return
         try:
-            allowed = self._add(call, arguments)
+            allowed = self._is_always_allowed(call)
         except (apsw.Error, StoreError) as error:
             self._refuse(call, "could not ask", f"Toolcrib's store cannot be used: {error}.")
             return
-        except ToolcribError as error:
-            self._refuse(call, "could not ask", error.text)
-            return
         if allowed:
             send()
-        elif not call.id:
+            return
+        call.expires = time.time() + float(self._view.setting("approve_seconds", SECONDS))
+        with self._lock:
+            is_full = len(self._waiting) >= _MOST_WAITING
+            if not is_full:
+                self._waiting.add(call)
+        if is_full:
             self._refuse(call, "refused", f"{_MOST_WAITING} other calls wait already.")
         else:
             self._watch()
-            if not held:  # the host's form does not show the text that a yes would be about
-                question = f"{tool_id} waits for your yes. Call it?"
-                self._question(route, question, route.guarded(partial(self._answered, call)))
+            start_thread(route.guarded(partial(self._request_yes, call, arguments)), held)
 
-    def _add(self, call: _Call, arguments: object) -> bool:
-        """Add the call to the store; True if it needs no question any more."""
-        seconds = float(self._view.setting("approve_seconds", SECONDS))
-        now = time.time()
-        call.expires = now + seconds
+    def _is_always_allowed(self, call: _Call) -> bool:
+        from store import approvals
+
+        profile = self._view.profile_name
         with closing(open_store(self._view.database)) as db:
-            from store import approvals
-            from store.records import Approval
+            return approvals.is_always_allowed(db, profile, call.tool_id, call.tool_hash)
 
-            profile = self._view.profile_name
-            if approvals.is_always_allowed(db, profile, call.tool_id, call.tool_hash):
-                return True
-            shown = json.dumps(_masked(self._hide(db, arguments)), ensure_ascii=False)
-            with self._lock:
-                if len(self._waiting) >= _MOST_WAITING:
-                    return False
-                record = Approval(
-                    id=0,
-                    made=now,
-                    expires=call.expires,
-                    profile=profile,
-                    session=self._session,
-                    host=self._journal.host,
-                    tool=call.tool_id,
-                    hash=call.tool_hash,
-                    arguments=shown[:_LONGEST_ARGUMENTS],
-                )
-                with transaction(db):
-                    call.id = approvals.add(db, record)
-                self._waiting[call.id] = call
-        return False
+    def _request_yes(self, call: _Call, arguments: object, held: str) -> None:
+        """Show the call to who decides, unless its time is over when the secrets are known."""
+        try:
+            with closing(open_store(self._view.database)) as db:
+                shown = json.dumps(_masked(self._hide(db, arguments)), ensure_ascii=False)
+                is_shown = self._add(db, call, shown[:_LONGEST_ARGUMENTS])
+        except (apsw.Error, StoreError) as error:
+            self._give_up(call, f"Toolcrib's store cannot be used: {error}.")
+        except ToolcribError as error:
+            self._give_up(call, error.text)
+        else:
+            if is_shown and not held:  # the host's form does not show the text a yes is about
+                question = f"{call.tool_id} waits for your yes. Call it?"
+                answered = call.route.guarded(partial(self._answered, call))
+                self._question(call.route, question, answered)
+
+    def _add(self, db: apsw.Connection, call: _Call, shown: str) -> bool:
+        """Add the call to the store; False if it waits no more."""
+        from store import approvals
+        from store.records import Approval
+
+        with self._lock:
+            if call not in self._waiting:
+                return False
+            record = Approval(
+                id=0,
+                made=time.time(),
+                expires=call.expires,
+                profile=self._view.profile_name,
+                session=self._session,
+                host=self._journal.host,
+                tool=call.tool_id,
+                hash=call.tool_hash,
+                arguments=shown,
+            )
+            with transaction(db):
+                number = approvals.add(db, record)
+            call.id = number  # from here on the row can be found
+            return True
 
     def _watch(self) -> None:
         with self._lock:
@@ -184,7 +203,7 @@ class Approvals:
         try:
             while True:
                 with self._lock:
-                    calls = list(self._waiting.values())
+                    calls = list(self._waiting)
                     if not calls:
                         self._thread = None
                         return
@@ -203,6 +222,9 @@ class Approvals:
     def _look(self, db: apsw.Connection, call: _Call) -> None:
         from store import approvals, records
 
+        if not call.id:
+            self._look_at_unasked(call)
+            return
         if call.route.is_withdrawn:
             self._let_go(db, call)
             return
@@ -215,7 +237,7 @@ class Approvals:
                 if not approvals.end(db, call.id, records.EXPIRED):
                     return  # decided in this moment: seen at the next look
             state = records.EXPIRED
-        if self._waiting.pop(call.id, None) is None:
+        if not self._take(call):
             return
         if state in (records.ALLOWED, records.SESSION, records.ALWAYS):
             with transaction(db):
@@ -230,20 +252,45 @@ class Approvals:
         elif state == records.EXPIRED:
             self._refuse(call, "refused", "Nobody answered in time.")
 
+    def _look_at_unasked(self, call: _Call) -> None:
+        """Give up a call that was withdrawn, or whose time is over, before it could be shown."""
+        is_withdrawn = call.route.is_withdrawn
+        is_over = is_withdrawn or time.time() >= call.expires
+        with self._lock:
+            if call.id or call not in self._waiting or not is_over:
+                return
+            self._waiting.discard(call)
+        if is_withdrawn:
+            self._note(call, "withdrawn", _TAKEN_BACK)
+        else:
+            self._refuse(call, "could not ask", _KEYCHAIN_SILENT)
+
+    def _take(self, call: _Call) -> bool:
+        """True for the one that settles a call: it waits no more."""
+        with self._lock:
+            is_waiting = call in self._waiting
+            self._waiting.discard(call)
+        return is_waiting
+
     def _let_go(self, db: apsw.Connection, call: _Call) -> None:
         """Take a call that its host withdrew off the list of those that wait."""
         from store import approvals, records
 
         with transaction(db):
             approvals.end(db, call.id, records.GONE)
-        if self._waiting.pop(call.id, None) is not None:
-            self._note(call, "withdrawn", "The host took its call back.")
+        if self._take(call):
+            self._note(call, "withdrawn", _TAKEN_BACK)
 
     def _give_up_overdue(self, calls: list[_Call]) -> None:
         """Refuse calls whose time is over while the store cannot be read."""
         for call in calls:
-            if time.time() >= call.expires and self._waiting.pop(call.id, None) is not None:
-                self._refuse(call, "could not ask", "Toolcrib's store cannot be read.")
+            if time.time() >= call.expires:
+                self._give_up(call, "Toolcrib's store cannot be read.")
+
+    def _give_up(self, call: _Call, why: str) -> None:
+        """Refuse a call that still waits and cannot be asked about."""
+        if self._take(call):
+            self._refuse(call, "could not ask", why)
 
     def _answered(self, call: _Call, action: str) -> None:
         """Take a yes or no of the host's own form; a form that was closed decides nothing."""
@@ -271,7 +318,7 @@ class Approvals:
         """Mark what still waits as gone; nothing of it is sent."""
         self._closed.set()
         with self._lock:
-            left, self._waiting = list(self._waiting), {}
+            left, self._waiting = [call.id for call in self._waiting if call.id], set()
         if not left:
             return
         from store import approvals, records

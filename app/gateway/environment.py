@@ -1,6 +1,7 @@
 """Process around a gateway, as the gateway sees it: surroundings, servers, the encoder."""
 
 import os
+import threading
 import time
 
 from app.core.scrubber import Scrubber
@@ -43,6 +44,7 @@ class GatewayEnvironment:
         self.clock = clock
         self.scrubber = Scrubber()  # knows the secret values of every server started so far
         self._kept: KeptSecrets | None = None  # of every server, started or not
+        self._making = threading.Lock()
         self.seen = ResultHistory()
 
     @property
@@ -93,7 +95,8 @@ class GatewayEnvironment:
         """
         from app.indexing.kept_secrets import KeptSecrets
 
-        self._kept = self._kept or KeptSecrets(self.scrubber, self.paths(), self.environ)
+        with self._making:
+            self._kept = self._kept or KeptSecrets(self.scrubber, self.paths(), self.environ)
         self._kept.learn(db)
         return self.scrubber.json(value)
 

@@ -1,5 +1,6 @@
 """Secret values that Toolcrib keeps, of servers that were never started too."""
 
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,11 +17,15 @@ from store.serving import specs
 
 
 class KeptSecrets:
-    """Teaches a scrubber every kept value: each launch once, sign-ins again and again."""
+    """Teaches a scrubber every kept value: each launch once, sign-ins again and again.
+
+    Usable from any thread; a keychain that cannot be read is an error, never an empty one.
+    """
 
     def __init__(self, scrubber: Scrubber, paths: Paths, environ: Mapping[str, str]) -> None:
         self._scrubber = scrubber
-        self._store = SecretStore.open(paths)
+        self._store = SecretStore.open(paths, strict=True)
+        self._learning = threading.Lock()
         self._environ = environ
         self._learned: set[tuple[str, str]] = set()  # name and stored spec
         self._remote: set[str] = set()  # names of servers that could have a sign-in
@@ -29,9 +34,10 @@ class KeptSecrets:
     def learn(self, db: apsw.Connection) -> None:
         """Learn what came since. Raises ToolcribError; the keychain takes its time."""
         known = specs(db)
-        self._scrubber.add(self._launches(known - self._learned))
-        self._learned |= known
-        self._scrubber.add(self._sign_ins())
+        with self._learning:
+            self._scrubber.add(self._launches(known - self._learned))
+            self._learned |= known
+            self._scrubber.add(self._sign_ins())
 
     def _launches(self, new: Iterable[tuple[str, str]]) -> Iterable[str]:
         for name, text in new:

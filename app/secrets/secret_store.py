@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,16 +64,18 @@ class SecretStore:
     nothing.
     """
 
-    def __init__(self, file: Path, home: Path) -> None:
+    def __init__(self, file: Path, home: Path, *, strict: bool = False) -> None:
+        """`strict`: reading from a keychain that is locked or gone raises ToolcribError."""
         self._file = file
         self._home = home
+        self._strict = strict
         self._keychain: Any = None
         self._looked = False
 
     @classmethod
-    def open(cls, paths: Paths) -> "SecretStore":
+    def open(cls, paths: Paths, *, strict: bool = False) -> "SecretStore":
         """The store that belongs to Toolcrib's folder; two folders never share an item."""
-        return cls(paths.secrets, paths.home)
+        return cls(paths.secrets, paths.home, strict=strict)
 
     @property
     def _service(self) -> str:
@@ -103,7 +106,8 @@ class SecretStore:
         if key in kept:
             return kept[key]
         backend = self._backend()
-        text = _quietly(lambda: backend.get_password(self._service, key)) if backend else None
+        read = partial(backend.get_password, self._service, key) if backend else None
+        text = _quietly(read, strict=self._strict) if read else None
         return json.loads(text) if text else None
 
     def write(self, key: str, value: JsonMapping) -> str:
@@ -202,14 +206,17 @@ def _system_keychain() -> Any:
     return None if isinstance(backend, fail.Keyring | null.Keyring) else backend
 
 
-def _quietly(action: Any) -> Any:
-    """The action's result, None when the keychain is locked, full or gone."""
+def _quietly(action: Any, *, strict: bool = False) -> Any:
+    """The action's result; None, or if `strict` an error, when the keychain is locked or gone."""
     from keyring.errors import KeyringError
 
     try:
         return action()
-    except (KeyringError, OSError, ValueError, RuntimeError):
-        return None
+    except (KeyringError, OSError, ValueError, RuntimeError) as error:
+        if not strict:
+            return None
+        hint = "Unlock it and try again."
+        raise ToolcribError("The system's keychain cannot be read.", hint) from error
 
 
 def install_key(paths: Paths) -> bytes:

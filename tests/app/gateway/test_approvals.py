@@ -9,17 +9,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gateway_store
 import pytest
 from raw_host import text
 
 from app.core.errors import ToolcribError
+from app.core.scrubber import HIDDEN
 from app.policy.approvals import CHOICES, ask_again, decide, waiting
-from store import approvals
+from store import approvals, servers
 from store.connection import open_store
 from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 ASKS = {"gateway": {"approve": ["probe/echo"], "approve_seconds": 20}}
+KEPT = "k7Qw-9zPx-33ab"  # of a server that is not started
 SECRET = "ghp_" + "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6q7r8"
 
 
@@ -141,6 +144,76 @@ def test_secrets_in_arguments_are_masked_and_decided_ones_cleared(ready: Any) ->
     kept = approvals.find(db, row.id)
     db.close()
     assert kept is not None and kept.arguments == ""
+
+
+@pytest.fixture
+def keychain(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    """keychain() moves the values of `locked` into one that answers as its pipe is written."""
+    pipe = tmp_path / "keychain"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("KEYCHAIN_PIPE", str(pipe))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.gated_keychain.Keyring")
+
+    def move() -> Path:
+        with closing(open_store(home / "toolcrib.db")) as db:
+            (locked,) = [s for s in servers.all_servers(db) if s.name == "locked"]
+        file = home / "secrets.json"
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        del kept[locked.spec.key]
+        file.write_text(json.dumps(kept), encoding="utf-8")
+        return pipe
+
+    return move
+
+
+def with_locked(stocked: Any, seconds: int) -> Path:
+    locked = {"command": "not-there", "args": [], "env": {"API_KEY": KEPT}}
+    settings = {"gateway": {"approve": ["probe/echo"], "approve_seconds": seconds}}
+    database: Path = stocked({"probe": "ok", "locked": locked}, settings)
+    return database
+
+
+def test_a_keychain_that_hangs_delays_no_other_call_and_shows_no_secret(
+    stocked: Any, gateway: Any, keychain: Any
+) -> None:
+    database = with_locked(stocked, 60)
+    pipe = keychain()
+    host = gateway()
+    host.initialize({})
+    number = ask(host, f"with {KEPT}")
+    other = host.ask("tools/call", {"name": "call_tool", "arguments": {"name": "probe/add"}})
+    assert host.wait(other, 10)["result"]
+    assert rows(database) == [] and not host.answered(number)
+    pipe.write_text(json.dumps({"env": {"API_KEY": KEPT}}), encoding="utf-8")
+    row = one_waiting(host, database)
+    assert json.loads(row.arguments) == {"text": f"with {HIDDEN}"}
+    choose(database, row.id, ALLOWED)
+    assert KEPT in answer(host, number)
+
+
+@pytest.mark.parametrize("ends", ["silent", "locked", "withdrawn"])
+def test_a_call_whose_secrets_cannot_be_read_is_not_sent_or_stored(
+    stocked: Any, gateway: Any, keychain: Any, log: Any, ends: str
+) -> None:
+    database = with_locked(stocked, 1 if ends == "silent" else 60)
+    pipe = keychain()
+    host = gateway()
+    host.initialize({})
+    number = ask(host, f"with {KEPT}")
+    if ends == "locked":
+        pipe.write_text("", encoding="utf-8")
+        assert "keychain cannot be read" in answer(host, number)
+    elif ends == "silent":
+        assert "keychain did not answer" in answer(host, number)
+    else:
+        host.notify("notifications/cancelled", {"requestId": number})
+        host.tools()
+    pipe.write_text(json.dumps({"env": {"API_KEY": KEPT}}), encoding="utf-8")
+    host.until(lambda: gateway_store.recorded(database, "approval"))
+    assert rows(database) == []
+    host.close()
+    assert KEPT.encode() not in database.read_bytes()
+    assert not [m for m in log("probe") if m.get("method") == "tools/call"]
 
 
 def test_it_works_where_one_server_is_served_alone(ready: Any) -> None:
