@@ -1,5 +1,6 @@
 """Events on their way to the store: a call never waits for them, and what is dropped is counted."""
 
+import sys
 import threading
 import time
 from collections import deque
@@ -15,6 +16,8 @@ from store.errors import StoreError
 from store.typed import TYPE_CHECKING, Any, Json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.gateway.journal_tail import JournalTail
     from app.gateway.telemetry import Telemetry
     from store.records import EventRecord
@@ -65,6 +68,7 @@ class Journal:
         self._folder = folder
         self._tail: JournalTail | None = None  # made with the first call
         self._tail_lock = threading.Lock()
+        self._left_in_file = False  # calls that only the file has
         self.host = ""
         self.dropped = 0
 
@@ -120,9 +124,7 @@ class Journal:
             try:
                 db = db or self._first()
                 written = self._write(db, batch)
-                with self._tail_lock:
-                    if self._tail is not None and not self._queue:
-                        self._tail.clear()
+                self._clear_tail(db)
                 self._send(written)
                 failures = 0
             except (apsw.Error, StoreError):  # calls go on without a journal
@@ -131,17 +133,61 @@ class Journal:
                     self._queue.extendleft(reversed(batch))
                     self._wake.set()
                 else:
-                    self.dropped += len(batch)
+                    self._drop(batch)
             if self._closing.is_set() and (not self._queue or failures):
-                self.dropped += len(self._queue)
+                self._drop(self._queue)
                 if db is not None:
                     db.close()
-                if self._tail is not None and not (self.dropped or failures):
-                    self._tail.close()
+                self._end_tail()
                 if self._sent is not None:
                     self._sent.close()
                 return
             self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
+
+    def _drop(self, batch: "Iterable[Json]") -> None:
+        """Count events that the store did not take and that are in no file."""
+        is_filed = self._tail is not None and self._tail.is_whole
+        for event in batch:
+            if is_filed and event["kind"] in _AT_ONCE:
+                self._left_in_file = True
+            else:
+                self.dropped += 1
+
+    def _clear_tail(self, db: apsw.Connection) -> None:
+        """Forget what the file holds, now that the store has it."""
+        with self._tail_lock:
+            if self._tail is None or self._queue:
+                return
+            if not self._left_in_file:
+                self._tail.clear()
+                return
+            self._tail.leave()
+            self._tail, self._left_in_file = None, False
+        with suppress(apsw.Error, StoreError):  # else the next reader takes it
+            self._take_left(db)
+
+    def _end_tail(self) -> None:
+        with self._tail_lock:
+            if self.dropped:
+                self._say_dropped()
+            if self._tail is not None:
+                if self.dropped or self._left_in_file:
+                    self._tail.leave()
+                else:
+                    self._tail.close()
+
+    def _say_dropped(self) -> None:
+        """Leave the count to the next reader of the store; without room for it, on stderr."""
+        from app.gateway.journal_tail import JournalTail
+
+        self._tail = self._tail or JournalTail(self._folder)
+        note = self._dropped_note(self.dropped)
+        if not self._tail.keep(note):
+            with suppress(OSError):
+                sys.stderr.write(f"toolcrib-gateway: {note['problem']}\n")
+
+    def _dropped_note(self, lost: int) -> Json:
+        return self._event("error", {"problem": f"{lost} events were dropped"})
 
     def _send(self, written: "list[EventRecord]") -> None:
         """Let events leave that are in the store, where that is switched on."""
@@ -155,11 +201,14 @@ class Journal:
 
     def _first(self) -> apsw.Connection:
         """A connection; what killed sessions left is taken in by it."""
+        db = self._open()
+        self._take_left(db)
+        return db
+
+    def _take_left(self, db: apsw.Connection) -> None:
         from app.gateway.journal_tail import take_left
 
-        db = self._open()
         take_left(db, self._folder)
-        return db
 
     def _write(self, db: apsw.Connection, batch: list[Json]) -> "list[EventRecord]":
         """Store a batch and return its records, with one of what was lost before it."""
@@ -169,8 +218,7 @@ class Journal:
 
         lost, self.dropped = self.dropped, 0
         if lost:
-            note = {"problem": f"{lost} events were dropped"}
-            batch = [*batch, self._event("error", note)]
+            batch = [*batch, self._dropped_note(lost)]
         if not batch:
             return []
         batch = [self._hidden(db, event) for event in batch]

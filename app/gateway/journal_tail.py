@@ -41,18 +41,28 @@ class JournalTail:
         self._path = ""
         self._handle = -1
         self._size = 0
+        self.is_whole = True  # holds every event that came since it was cleared
 
-    def keep(self, event: Json) -> None:
-        """Add an event; a folder that cannot be written keeps none."""
-        line = jsonrpc.dump(event) + b"\n"
-        if not self._folder or self._size + len(line) > _MOST_BYTES:
-            return
+    def keep(self, event: Json) -> bool:
+        """Add an event; False where the folder, the disk or the limit has no room for it."""
         try:
-            if self._handle < 0:
-                self._open()
-            self._size += os.write(self._handle, line)
+            is_kept = self._keep(jsonrpc.dump(event) + b"\n")
         except OSError:
-            self._folder = ""
+            is_kept = False
+        self.is_whole = self.is_whole and is_kept
+        return is_kept
+
+    def _keep(self, line: bytes) -> bool:
+        if not self._folder or self._size + len(line) > _MOST_BYTES:
+            return False
+        if self._handle < 0:
+            self._open()
+        written = os.write(self._handle, line)
+        if written < len(line):  # on a full disk: the next line is not to continue it
+            os.ftruncate(self._handle, self._size)
+            return False
+        self._size += written
+        return True
 
     def _open(self) -> None:
         private_folder(self._folder)
@@ -66,14 +76,20 @@ class JournalTail:
         if self._handle >= 0 and self._size:
             os.ftruncate(self._handle, 0)
             self._size = 0
+        self.is_whole = True
 
     def close(self) -> None:
         """Remove the file."""
         if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+            self.leave()
             with suppress(OSError):
                 os.unlink(self._path)
+
+    def leave(self) -> None:
+        """Leave the file to the next reader of the store."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
 
 def take_left(db: "apsw.Connection", folder: str) -> int:

@@ -1,12 +1,15 @@
 """The journal never blocks a call; what it cannot keep it counts."""
 
+import os
 import threading
+from contextlib import closing
 
 import apsw
 import pytest
 
 from app.gateway import journal as module
 from app.gateway.journal import Journal
+from app.gateway.journal_tail import FOLDER, JournalTail, take_left
 from store import events
 from store.connection import open_store
 
@@ -73,6 +76,80 @@ def test_a_store_that_cannot_be_written_costs_nothing_but_the_events(tmp_path):
     journal.add("call", tool="a/b")
     journal.close(10)
     assert journal.dropped == 1
+
+
+class FullDisk:
+    """A store that takes no event until there is room; `tried` is set by the third attempt."""
+
+    def __init__(self, database):
+        self.database = database
+        self.room, self.tried, self.taken = (threading.Event() for _ in range(3))
+        self.attempts = 0
+
+    def open(self):
+        db = open_store(self.database)
+        db.create_scalar_function("has_room", self.has_room)
+        refused = (
+            "BEFORE INSERT ON events WHEN NOT has_room() BEGIN SELECT raise(ABORT, 'full'); END"
+        )
+        db.execute(f"CREATE TEMP TRIGGER full {refused}")
+        return db
+
+    def has_room(self):
+        self.attempts += 1
+        if self.attempts == 3:
+            self.tried.set()
+        if self.room.is_set():
+            self.taken.set()
+        return self.room.is_set()
+
+
+@pytest.mark.parametrize("room", [True, False], ids=["room for a file", "no room"])
+def test_what_a_full_disk_lost_is_said_when_the_session_ends(database, room, capfd):
+    home = database.parent
+    journal = Journal(FullDisk(database).open, profile="p", session="s", folder=str(home))
+    if not room:
+        (home / FOLDER).write_bytes(b"no folder")
+    journal.add("call", tool="a/b")
+    for _ in range(3):
+        journal.add("search", query="x")
+    journal.close(10)
+    if not room:
+        assert capfd.readouterr().err == "toolcrib-gateway: 4 events were dropped\n"
+        return
+    with closing(open_store(database)) as db:
+        assert take_left(db, str(home)) == 2
+    said, call = kept(database)
+    assert (said.kind, said.problem) == ("error", "3 events were dropped")
+    assert (call.kind, call.tool) == ("call", "a/b")
+    assert not list((home / FOLDER).iterdir())
+
+
+def test_calls_that_only_a_file_had_are_taken_once_there_is_room_again(database):
+    home, disk = database.parent, FullDisk(database)
+    journal = Journal(disk.open, profile="p", session="s", folder=str(home))
+    journal.add("call", tool="a/b")
+    assert disk.tried.wait(10)
+    disk.room.set()
+    journal.add("call", tool="a/c")
+    assert disk.taken.wait(10)
+    journal.close(10)
+    assert {event.tool for event in kept(database)} == {"a/b", "a/c"}
+    assert not list((home / FOLDER).iterdir())
+
+
+def test_a_line_that_a_full_disk_cut_spoils_no_other(database, monkeypatch):
+    home, write = database.parent, os.write
+    tail = JournalTail(str(home))
+    assert tail.keep({"at": 1.0, "kind": "call", "tool": "a/b"})
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:9]))
+    assert not tail.keep({"at": 2.0, "kind": "call", "tool": "a/c"})
+    monkeypatch.undo()
+    assert tail.keep({"at": 3.0, "kind": "call", "tool": "a/d"})
+    tail.leave()
+    with closing(open_store(database)) as db:
+        take_left(db, str(home))
+    assert [event.tool for event in kept(database)] == ["a/d", "a/b"]
 
 
 def test_only_the_newest_events_are_kept(database, monkeypatch):
