@@ -219,11 +219,13 @@ def _may_give_token(made: Plan, args: argparse.Namespace, console: Console) -> b
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take writes back."""
     unhooked = HookRemoval((), ())
+    problems: tuple[str, ...] = ()
     with ctx.store() as db:
         if not args.last and not _may_drop(args, db, console):
             return NEEDS_CONSENT
         if args.host == "all":
-            done = writes.restore_all(ctx, db)
+            restored = writes.restore_all(ctx, db)
+            done, problems = restored.records, restored.problems
             unhooked = remove_all(ctx, db, words=True)
         elif args.last:
             done = writes.undo_host(host(args.host).id, ctx, db)
@@ -233,10 +235,14 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked.paths)]))
     kept = [f"The file as it was is kept as {record.backup}" for record in done if record.backup]
     lines = ["Restored:" if paths else "Nothing to restore.", *paths, *([] if args.last else kept)]
+    if problems and not paths:
+        lines = ["Nothing was restored."]
+    for problem in problems:
+        console.note(f"Not restored: {problem}")
     for problem in unhooked.problems:
         console.note(f"The hook stays: {problem}")
     console.result({"restored": paths}, lambda: "\n".join(lines))
-    return 1 if unhooked.problems else 0
+    return 1 if problems or unhooked.problems else 0
 
 
 def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:

@@ -307,7 +307,7 @@ def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecor
 def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Put a host's files back to what they were before Toolcrib first wrote to them."""
     history = exports.for_host(db, host_id)
-    done = tuple(_restore_all(history, ctx, db))
+    done = tuple(one for file in _files(history) for one in _restored(file, history, ctx, db))
     if not done and exports.in_force(history):
         raise ToolcribError(
             "No file of it has Toolcrib in it; changes to single servers are yours.",
@@ -322,30 +322,48 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
 
 def has_writes_in(host_id: str, db: apsw.Connection) -> bool:
     """True if a write of Toolcrib's is in a file of the host, which restoring would end."""
-    history = exports.for_host(db, host_id)
-    newest = (active_writes(history, Path(file)) for file in {one.file for one in history})
-    return any(active and active[0].mode != AS_IS for active in newest)
+    return any(_files(exports.for_host(db, host_id)))
 
 
-def restore_all(ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
+@dataclass(frozen=True, slots=True)
+class RestoredFiles:
+    """The writes that were made, and why other files are not as they were: one stops no other."""
+
+    records: tuple[ExportRecord, ...]
+    problems: tuple[str, ...]
+
+
+def restore_all(ctx: AppContext, db: apsw.Connection) -> RestoredFiles:
     """Restore every host file to its state before Toolcrib first wrote to it; hooks stay."""
     about_servers = [one for one in exports.all_exports(db) if one.mode != HOOK]
-    return tuple(_restore_all(about_servers, ctx, db))
+    done: list[ExportRecord] = []
+    problems: list[str] = []
+    for file in _files(about_servers):
+        try:
+            done.extend(_restored(file, about_servers, ctx, db))
+        except (ToolcribError, StoreError) as error:
+            problems.append(f"{file}: {error.title} {error.hint}".strip())
+    return RestoredFiles(tuple(done), tuple(problems))
 
 
-def _restore_all(
-    records: Sequence[ExportRecord], ctx: AppContext, db: apsw.Connection
-) -> Iterator[ExportRecord]:
+def _files(records: Sequence[ExportRecord]) -> Iterator[str]:
+    """Files with a write of Toolcrib's in force; in others, what came later is the user's."""
     for file in dict.fromkeys(record.file for record in records):
         active = active_writes(records, Path(file))
-        if not active or active[0].mode == AS_IS:  # back already: what came later is the user's
-            continue
-        copy = active[0].base_copy
-        if copy:
-            yield restore(Backup(active[0].host, Path(copy), Path(file), active[0].at, 0), ctx, db)
-        else:  # there was no file before Toolcrib
-            for record in active:
-                yield undo(record.id, ctx, db)
+        if active and active[0].mode != AS_IS:
+            yield file
+
+
+def _restored(
+    file: str, records: Sequence[ExportRecord], ctx: AppContext, db: apsw.Connection
+) -> Iterator[ExportRecord]:
+    active = active_writes(records, Path(file))
+    copy = active[0].base_copy
+    if copy:
+        yield restore(Backup(active[0].host, Path(copy), Path(file), active[0].at, 0), ctx, db)
+    else:  # there was no file before Toolcrib
+        for record in active:
+            yield undo(record.id, ctx, db)
 
 
 def _write(

@@ -9,6 +9,7 @@ import os
 from contextlib import suppress
 
 from app.mcp import jsonrpc
+from store.errors import StoreError
 from store.files import lock, private_folder
 from store.typed import TYPE_CHECKING, Json
 
@@ -126,7 +127,7 @@ def _take(db: "apsw.Connection", path: str) -> int:
             missing = [event for event in made if not events.has(db, event)]
             events.add(db, missing)
         os.ftruncate(handle, 0)
-    except OSError:
+    except (OSError, StoreError):  # it waits for a store with room
         return 0
     finally:
         os.close(handle)

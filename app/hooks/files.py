@@ -27,6 +27,7 @@ from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
 from app.hosts.places import Places, first_there
 from app.hosts.reading import LARGEST_PROMPT_FILE, bytes_if_there, hash_bytes
 from store import exports, profiles
+from store.errors import StoreError
 from store.records import THROUGH, ExportRecord
 
 _READS = "At each prompt the hook reads what you typed, on this machine only, and"
@@ -206,8 +207,8 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
         for file in sorted(one for one in files if words or not is_rules(Path(one))):
             try:
                 gone += remove(facts, Path(file), ctx, db)
-            except ToolcribError as error:
-                problems.append(error.text)
+            except (ToolcribError, StoreError) as error:
+                problems.append(f"{error.title} {error.hint}".strip())
     return HookRemoval(tuple(gone), tuple(problems))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.gateway.journal_tail import FOLDER
 from store.connection import open_store
 from store.errors import StoreError
 
@@ -57,13 +58,16 @@ print(json.dumps(answers))
 
 @pytest.fixture(params=["full disk", "no byte more"])
 def full(request, world, monkeypatch):
-    """A home whose files cannot grow: on a small disk of its own (root only), or by a limit."""
+    """A home whose files cannot grow: on a small disk of its own (root only), or by a limit.
+
+    Toolcrib has written to two hosts, and a killed session left a call.
+    """
+    world.write(".lmstudio/mcp.json", {"mcpServers": {"stub": {"command": sys.executable}}})
     world.write(".cursor/mcp.json", {"mcpServers": {"stub": {"command": sys.executable}}})
     monkeypatch.setenv("HOME", str(world.home))
     monkeypatch.setenv("TOOLCRIB_HOME", str(world.ctx.paths.home))
     if request.param == "no byte more":
-        world.learn()
-        world.narrow()
+        fill(world)
         world.db.close()
         yield True
         return
@@ -73,8 +77,7 @@ def full(request, world, monkeypatch):
         pytest.skip("only root makes a small disk")
     try:
         with closing(world.ctx.open_store()) as world.db:
-            world.learn()
-            world.narrow()
+            fill(world)
         with (world.ctx.paths.home / "fill").open("wb", buffering=0) as file:
             while file.write(b"\0" * 4096) == 4096:
                 pass
@@ -82,6 +85,17 @@ def full(request, world, monkeypatch):
         yield False
     finally:
         subprocess.run(["umount", str(world.ctx.paths.home)], check=True)
+
+
+def fill(world):
+    world.learn()
+    world.narrow()
+    for host in ("cursor", "lm-studio"):
+        world.export(host, "pruned")
+    tails = world.ctx.paths.home / FOLDER
+    tails.mkdir()
+    call = {"at": 1.0, "kind": "call", "profile": "default", "tool": "stub/alpha_get"}
+    (tails / "left").write_text(json.dumps(call) + "\n", encoding="utf-8")
 
 
 def answers(verbs, *, limited):
@@ -98,6 +112,18 @@ def test_every_verb_goes_on_or_ends_with_one_sentence(full):
         if code:
             assert text.startswith("toolcrib: ") and text.count("\n") <= 2, text
             assert any(part in text for part in ("disk is full", "cannot be", "not written")), text
+
+
+def test_restoring_all_names_every_host_that_it_could_not_restore(full, world):
+    files = [world.home / ".cursor" / "mcp.json", world.home / ".lmstudio" / "mcp.json"]
+    before = [file.read_bytes() for file in files]
+    (_verb, code, text) = answers([["restore", "all"]], limited=full)[0]
+    assert code == 1 and [file.read_bytes() for file in files] == before
+    for file in files:
+        assert (
+            f"Not restored: {file}" in text
+            and text.count("Check the permissions") + text.count("Free some space") == 2
+        )
 
 
 def test_a_report_of_doctor_proposes_no_repair_of_a_store_that_is_whole(full):

@@ -251,6 +251,22 @@ def test_restoring_a_host_and_restoring_all_give_the_files_from_before_toolcrib(
         undo(10**6, world.ctx, world.db)
 
 
+def test_a_file_that_cannot_be_restored_stops_no_other(world, file):
+    other = world.write(".lmstudio/mcp.json", CURSOR)
+    world.learn()
+    world.narrow()
+    start = other.read_bytes()
+    for host_id in ("cursor", "lm-studio"):
+        world.export(host_id, "pruned")
+    (copy,) = list_backups(world.db, "cursor")
+    copy.path.unlink()
+    restored = restore_all(world.ctx, world.db)
+    assert [record.host for record in restored.records] == ["lm-studio"]
+    assert other.read_bytes() == start
+    (problem,) = restored.problems
+    assert problem.startswith(f"{file}: ") and "is gone" in problem
+
+
 def test_a_restore_that_is_taken_back_forgets_nothing(world, file):
     """`toolcrib restore cursor`, then `restore cursor --last`: the way out stays open."""
     start = file.read_bytes()

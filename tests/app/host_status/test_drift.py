@@ -179,5 +179,5 @@ def test_what_was_restored_is_the_users_again(world):
     world.export("claude-desktop", "through")
     restore_host("claude-desktop", world.ctx, world.db)
     file.write_text('{"mcpServers": {"mine": {"command": "later"}}}')
-    assert restore_all(world.ctx, world.db) == ()
+    assert restore_all(world.ctx, world.db).records == ()
     assert "later" in file.read_text()

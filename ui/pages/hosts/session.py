@@ -249,16 +249,17 @@ class HostsSession(QObject):
 
         def change(db: Db) -> Changes:
             restored = restore_all(ctx, db)
-            files.update(record.file for record in restored)
+            files.update(record.file for record in restored.records)
+            problems.extend(f"Not restored: {problem}" for problem in restored.problems)
             taken = remove_all(ctx, db, words=True)
             files.update(map(str, taken.paths))
-            problems.extend(taken.problems)
-            return self._put_back(db, restored)
+            problems.extend(f"A hook stays: {problem}" for problem in taken.problems)
+            return self._put_back(db, restored.records)
 
         def say() -> None:
             done(len(files))
             for problem in problems:
-                self.refused.emit(ToolcribError(f"A hook stays: {problem}"))
+                self.refused.emit(ToolcribError(problem))
 
         self._change(change, say)
 
