@@ -12,6 +12,8 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
+from app.indexing.hidden_labels import hidden_labels
 from app.ranking.learning.label_files import SPLIT, read
 from store import queries
 from store.connection import transaction
@@ -75,14 +77,14 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         tools = tuple(t.tool.tool_id for t in match_tools(catalog, args.tools))
-        return _save(db, [LabelRecord(0, args.query, tools, "typed", ctx.clock())], console)
+        return _hide(ctx, db, [LabelRecord(0, args.query, tools, "typed", ctx.clock())], console)
 
 
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Label the queries of a file."""
     rows = [LabelRecord(0, q, tools, "imported", ctx.clock()) for q, tools in read(args.file)]
     with ctx.store() as db:
-        return _save(db, rows, console)
+        return _hide(ctx, db, rows, console)
 
 
 def run_records(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -101,6 +103,17 @@ def run_records(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         )
         console.progress_done()
         return _save(db, rows, console)
+
+
+def _hide(
+    ctx: AppContext, db: apsw.Connection, rows: Sequence[LabelRecord], console: Console
+) -> int:
+    """Save what was typed or imported, secrets as dots."""
+    hidden = hidden_labels(db, ctx.paths, os.environ, rows)
+    many = sum(one.query != row.query for one, row in zip(hidden, rows, strict=True))
+    if many:
+        console.note(f"{plural(many, 'query')} with what looks like a secret: it is kept as dots.")
+    return _save(db, hidden, console)
 
 
 def _save(db: apsw.Connection, rows: Sequence[LabelRecord], console: Console) -> int:

@@ -18,8 +18,8 @@ from app.evidence.prompts import PromptCalls, read_prompts
 from app.evidence.use import ToolNames
 from app.hooks.files import keeps_prompts
 from app.hooks.suggestion import MOST_KEPT, silence_of
+from app.indexing.hidden_labels import hidden_query
 from app.indexing.kept_secrets import KeptSecrets
-from app.secrets.credentials import MASK, credentials_in
 from store import exports
 from store.records import LabelRecord
 
@@ -87,12 +87,5 @@ def _label(one: PromptCalls, names: ToolNames, scrubber: Scrubber) -> LabelRecor
     tools = tuple(sorted(tool for tool in known if tool is not None))
     if not 0 < len(tools) <= MOST_TOOLS:
         return None
-    return LabelRecord(0, _shown(scrubber.text(one.prompt)), tools, f"{RECORD}{one.host}", one.at)
-
-
-def _shown(prompt: str) -> str:
-    """The beginning of a prompt, its credentials as dots."""
-    text = prompt.strip()
-    for value in sorted(credentials_in(text), key=len, reverse=True):
-        text = text.replace(value, MASK)
-    return text[:MOST_KEPT].strip()
+    query = hidden_query(one.prompt.strip(), scrubber)[:MOST_KEPT].strip()
+    return LabelRecord(0, query, tools, f"{RECORD}{one.host}", one.at)

@@ -35,6 +35,17 @@ def test_without_labels_the_page_says_what_to_do_and_a_query_can_be_added_and_un
     assert [(r.query, r.source) for r in stored(tab.services)] == [("what time is it", "typed")]
 
 
+def test_a_secret_in_a_query_is_kept_as_dots_and_the_step_can_be_undone(open_set, qtbot):
+    tab = open_set(0)
+    tab.doing.add()
+    fill_in(tab, "sign in with ghp_" + "a1b2c3d4" * 4, "time/get_current_time")
+    settled(tab, qtbot)
+    assert [r.query for r in stored(tab.services)] == ["sign in with ••••"]
+    tab.services.undo.undo()
+    settled(tab, qtbot)
+    assert stored(tab.services) == []
+
+
 def test_a_form_with_an_unknown_tool_or_no_query_stays_open_and_says_so(open_set):
     tab = open_set(0)
     tab.doing.add()

@@ -1,11 +1,14 @@
 """The query set in the window: labels, runs and what was learned, as the store has them."""
 
+import os
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from app.catalog.activity import label_query
+from app.catalog.activity import ACTIVITY
 from app.core.changes import Changes
+from app.core.context import Db
+from app.indexing.hidden_labels import hidden_labels
 from app.ranking.learning.learn import LearnedModel
 from app.ranking.learning.query_set import StoredQuerySet, change_labels, held
 from store.records import LabelRecord, RunRecord
@@ -79,8 +82,15 @@ class QuerySet(QObject):
         self._tasks.request(held, self._on_read)
 
     def apply(self, *, removed: Sequence[LabelRecord], added: Sequence[LabelRecord]) -> None:
-        """Forget and remember labels in the store; `changed` follows."""
-        self._tasks.change(lambda db: change_labels(db, removed=removed, added=added))
+        """Forget and remember labels in the store, secrets as dots; `changed` follows."""
+        paths = self._tasks.ctx.paths
+
+        def change(db: Db) -> Changes:
+            hidden = hidden_labels(db, paths, os.environ, (*removed, *added))
+            gone, kept = hidden[: len(removed)], hidden[len(removed) :]
+            return change_labels(db, removed=[*removed, *gone], added=kept)
+
+        self._tasks.change(change)
 
     def _on_changed(self, changes: Changes) -> None:
         if changes.labels or changes.events:
@@ -99,6 +109,12 @@ def key(label: LabelRecord) -> tuple[str, tuple[str, ...]]:
 
 def save_label(services: Services, query: str, tool: str) -> None:
     """Keep that a query should find a tool, and say so."""
-    at = services.ctx.clock()
-    services.tasks.change(lambda db: label_query(db, query, tool, at))
+    ctx = services.ctx
+    made = LabelRecord(0, query, (tool,), ACTIVITY, ctx.clock())
+
+    def change(db: Db) -> Changes:
+        kept = hidden_labels(db, ctx.paths, os.environ, [made])
+        return change_labels(db, removed=(), added=kept)
+
+    services.tasks.change(change)
     services.show_status(f"“{query}” should find {tool}")

@@ -14,10 +14,13 @@ from app.cli.labels import read
 from app.cli.main import run
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.scrubber import HIDDEN
 from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
+from app.hosts.launch import LaunchSpec
 from app.ranking.learning import learn
+from app.registry.importing import add_server as register
 from store import tools, vectors
 from store.connection import transaction
 from store.records import Vector
@@ -44,6 +47,21 @@ def verb(
         return json.loads(text) if text else None
 
     return call
+
+
+def test_secrets_in_typed_and_imported_queries_are_kept_as_dots(
+    verb: Verb, ctx: AppContext, db: apsw.Connection, tmp_path: Path, capsys: Any
+) -> None:
+    kept, shaped = "k7Qw-9zPx-33ab", "ghp_" + "a1b2c3d4" * 4
+    register(ctx, db, "locked", LaunchSpec("stdio", "tool", env={"API_KEY": kept}))
+    assert run(["labels", "add", f"sign in with {kept}", "github/list_issues"]) == 0
+    assert "1 query with what looks like a secret" in capsys.readouterr().err
+    file = tmp_path / "labels.jsonl"
+    lines = [{"query": f"use {one}", "expected": []} for one in (kept, shaped, "nothing")]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    verb("labels", "import", str(file))
+    queries = [one["query"] for one in verb("labels", "list")["labels"]]
+    assert queries == [f"sign in with {HIDDEN}", f"use {HIDDEN}", "use nothing"]
 
 
 @pytest.fixture
