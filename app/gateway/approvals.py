@@ -156,8 +156,9 @@ class Approvals:
         """Show the call to who decides, unless its time is over when the secrets are known."""
         try:
             with closing(open_store(self._view.database)) as db:
-                shown = json.dumps(_masked(self._hide(db, arguments)), ensure_ascii=False)
-                is_shown = self._add(db, call, shown[:_LONGEST_ARGUMENTS])
+                hidden, host = self._hide(db, [arguments, self._journal.host])
+                shown = json.dumps(_masked(hidden), ensure_ascii=False)
+                is_shown = self._add(db, call, shown[:_LONGEST_ARGUMENTS], host)
         except (apsw.Error, StoreError) as error:
             self._give_up(call, f"Toolcrib's store cannot be used: {error}.")
         except ToolcribError as error:
@@ -168,7 +169,7 @@ class Approvals:
                 answered = call.route.guarded(partial(self._answered, call))
                 self._question(call.route, question, answered)
 
-    def _add(self, db: apsw.Connection, call: _Call, shown: str) -> bool:
+    def _add(self, db: apsw.Connection, call: _Call, shown: str, host: str) -> bool:
         """Add the call to the store; False if it waits no more."""
         from store import approvals
         from store.records import Approval
@@ -182,7 +183,7 @@ class Approvals:
                 expires=call.expires,
                 profile=self._view.profile_name,
                 session=self._session,
-                host=self._journal.host,
+                host=host,
                 tool=call.tool_id,
                 hash=call.tool_hash,
                 arguments=shown,

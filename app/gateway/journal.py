@@ -103,8 +103,7 @@ class Journal:
             "kind": kind,
             "profile": self._profile,
             "session": self._session,
-            "host": self.host,
-            **self._hide(fields),
+            **self._hide({"host": self.host, **fields}),
         }
 
     def close(self, seconds: float = 1.0) -> None:
@@ -238,15 +237,25 @@ class Journal:
 
     def _hidden(self, db: apsw.Connection, event: Json) -> Json:
         """The event without secrets of servers that were not started: a text may hold any."""
-        if not (event.get("query") or event.get("problem") or _names_behind(event)):
+        is_text = event.get("query") or event.get("problem") or _names_behind(event)
+        if not is_text and _is_plain(event["host"]):
             return event
         try:
             hidden: Json = self._hide_all(db, event)
         except ToolcribError:  # the secrets cannot be read: no text is better than one of them
             typed = _TYPED if event["kind"] == "miss" else _TYPED[:1]
-            bare = _bare(event) if event["kind"] == "call" else event
+            bare = _bare(event) if event["kind"] == "call" else _without_host(event)
             return {**bare, **{name: HIDDEN for name in typed if event.get(name)}}
         return hidden
+
+
+def _is_plain(name: str) -> bool:
+    """True for a host's name of words alone, as those of known hosts are."""
+    return not name or "".join(name.replace("-", " ").split()).isalpha()
+
+
+def _without_host(event: Json) -> Json:
+    return event if _is_plain(event["host"]) else {**event, "host": HIDDEN}
 
 
 def _names_behind(event: Json) -> bool:
@@ -255,8 +264,9 @@ def _names_behind(event: Json) -> bool:
 
 
 def _bare(event: Json) -> Json:
-    """A call without what its server, or its arguments, had for a text."""
-    bare = {**event, "problem": HIDDEN} if event.get("problem") else event
+    """A call without what its server, or its arguments, had for a text, or its host for a name."""
+    bare = _without_host(event)
+    bare = {**bare, "problem": HIDDEN} if event.get("problem") else bare
     if not _names_behind(event):
         return bare
     return {**bare, "detail": {**event["detail"], "behind": HIDDEN}}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from app.core.scrubber import HIDDEN
 from app.gateway.lines import LONGEST_LINE, TOO_LONG
 from app.gateway.project import ProjectRules, folders_of_roots
 from app.gateway.serving.mode import GatewayContext, ServingMode
@@ -31,6 +32,7 @@ from app.mcp.protocol import (
 from app.system.threads import import_typing
 from store.typed import Json
 
+_LONGEST_NAME = 100  # characters of a host's name for itself
 _ID_TYPES = (int, str, float)
 _NOT_DISCOVERED = ("protocolVersion", "serverInfo")
 
@@ -209,7 +211,9 @@ class Loop:
     def _note_host(self) -> None:
         info = self._context.hello.get("clientInfo")
         if isinstance(info, dict):
-            self._context.journal.host = str(info.get("name", ""))[:100]
+            name = str(info.get("name", ""))
+            # one that is cut is compared with no secret
+            self._context.journal.host = name if len(name) <= _LONGEST_NAME else HIDDEN
 
     # ---- notifications
 

@@ -1,5 +1,6 @@
 """A host that kills its gateway right after an answer loses no call of the journal."""
 
+import json
 import os
 import signal
 import threading
@@ -103,6 +104,33 @@ def test_a_name_among_arguments_is_compared_with_every_secret(tmp_path: Path) ->
     with closing(open_store(database)) as db:
         (event,) = events.recent(db, 10)
     assert event.detail == {"behind": HIDDEN}
+
+
+@pytest.mark.parametrize(("name", "kept"), [(KEY, HIDDEN), ("claude-code", "claude-code")])
+def test_a_host_that_names_itself_by_a_secret_is_dots(tmp_path: Path, name: str, kept: str) -> None:
+    database = tmp_path / "toolcrib.db"
+    looked, asked = threading.Event(), []
+
+    def opened() -> apsw.Connection:
+        assert looked.wait(30)
+        return open_store(database)
+
+    def hide(_db: apsw.Connection, event: Any) -> Any:
+        asked.append(event["kind"])
+        return Scrubber([KEY]).json(event)
+
+    home = str(tmp_path)
+    journal = Journal(opened, profile="p", session="s", hide_all=hide, folder=home)
+    journal.host = name
+    journal.add("call", tool="a/b")
+    journal.add("list")
+    (file,) = (tmp_path / FOLDER).iterdir()
+    assert json.loads(file.read_bytes())["host"] == kept
+    looked.set()
+    journal.close(10)
+    with closing(open_store(database)) as db:
+        assert [event.host for event in events.recent(db, 10)] == [kept, kept]
+    assert len(asked) == (2 if kept == HIDDEN else 0), "the keychain is not read for plain names"
 
 
 def test_a_living_session_keeps_its_file(tmp_path: Path) -> None:
