@@ -6,7 +6,7 @@ from functools import partial
 
 from app.catalog.behind import name_behind
 from app.gateway.host_request import CHARACTERS_A_TOKEN, HostRequest
-from app.gateway.journal import Journal
+from app.gateway.journal import ROOM, Journal
 from app.gateway.live_tools import LiveTools
 from app.gateway.outgoing import Outgoing
 from app.mcp.protocol import params_of
@@ -168,13 +168,13 @@ class Call(HostRequest):
 
 
 def problem_of(answer: Json) -> str:
-    """Problem in an answer to tools/call, at most 300 characters, "" when there is none."""
+    """Problem in an answer to tools/call, its beginning, "" when there is none."""
     error = answer.get("error")
     if isinstance(error, dict):
-        return str(error.get("message", "error"))[:300]
+        return str(error.get("message", "error"))[:ROOM]
     result = answer.get("result")
     if isinstance(result, dict) and result.get("isError"):
-        return first_text(result.get("content"))[:300] or "error"
+        return first_text(result.get("content"))[:ROOM] or "error"
     return ""
 
 

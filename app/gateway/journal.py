@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _TYPED = ("query", "tool", "problem")  # by a model, the last two where there is no such tool
 _AT_ONCE = frozenset({"call"})  # in a file before the host has its answer
 
+ROOM = 4_000  # characters of a text that is noted; it is cut once no secret can be cut in two
+_KEPT_QUERY, _KEPT_PROBLEM, _KEPT_ANSWER = 500, 1_000, 300
+
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
 _BATCH_SECONDS = 0.3
 _RETRIES = 3
@@ -220,7 +223,7 @@ class Journal:
             batch = [*batch, self._dropped_note(lost)]
         if not batch:
             return []
-        batch = [self._hidden(db, event) for event in batch]
+        batch = [_cut(self._hidden(db, event)) for event in batch]
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
         try:
@@ -247,6 +250,13 @@ class Journal:
             bare = _bare(event) if event["kind"] == "call" else _without_host(event)
             return {**bare, **{name: HIDDEN for name in typed if event.get(name)}}
         return hidden
+
+
+def _cut(event: Json) -> Json:
+    """The event with as much of its texts as is kept."""
+    longest = _KEPT_ANSWER if event["kind"] == "call" else _KEPT_PROBLEM
+    query, problem = event.get("query", ""), event.get("problem", "")
+    return {**event, "query": query[:_KEPT_QUERY], "problem": problem[:longest]}
 
 
 def _is_plain(name: str) -> bool:

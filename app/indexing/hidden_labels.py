@@ -1,4 +1,4 @@
-"""Labels as they are kept: no query holds a secret, whoever typed it."""
+"""Labels as they are kept: no query holds a secret."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

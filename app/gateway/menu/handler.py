@@ -12,6 +12,7 @@ from app.core.settings import GatewaySettings
 from app.gateway import slim
 from app.gateway.call import CallContext
 from app.gateway.host_request import HostRequest
+from app.gateway.journal import ROOM
 from app.gateway.menu import own_tools, results
 from app.gateway.menu.access import Access, NamedTool
 from app.gateway.menu.arguments import Checker, as_fields, as_object
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
 _NOTES = 600  # characters of a server's instructions, given once a session
 _ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
-_LONGEST_QUERY = 500  # characters kept in the journal
 _LONGEST_NAME = 300  # characters of a tool that is not there
 
 
@@ -199,7 +199,7 @@ class MenuHandler:
         tokens = len(text) // results.CHARACTERS_A_TOKEN
         self._journal.add(
             "search",
-            query=query[:_LONGEST_QUERY],
+            query=query[:ROOM],
             ms=answer.ms,
             tokens=tokens,
             detail={
@@ -378,7 +378,7 @@ class MenuHandler:
         level = self.gateway.slim
         if isinstance(schema, dict) and level != slim.NONE:
             schema = slim.slimmed(schema, level)
-        self._journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
+        self._journal.add("miss", tool=tool_id, problem="; ".join(problems)[:ROOM])
         return {
             "error": "invalid_arguments",
             "tool": tool_id,

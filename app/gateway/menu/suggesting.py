@@ -7,9 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.gateway.journal import ROOM
 from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import ToolSearch
-from app.hooks.suggestion import LOADING, LONGEST, MOST_KEPT, Suggestion, silence_of, suggest
+from app.hooks.suggestion import LOADING, LONGEST, Suggestion, silence_of, suggest
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -107,7 +108,7 @@ def event(made: Suggestion, given: HookRequest, ms: float, *, keep: bool) -> Jso
     """The fields of the event: ids and figures; of the prompt its beginning where the user keeps
     prompts and tools were ranked for it, else nothing."""
     return {
-        "query": given.prompt.strip()[:MOST_KEPT] if keep and made.likeness else "",
+        "query": given.prompt.strip()[:ROOM] if keep and made.likeness else "",
         "ms": ms,
         "tokens": made.tokens,
         "detail": {

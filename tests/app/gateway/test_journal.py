@@ -7,7 +7,9 @@ from contextlib import closing
 import apsw
 import pytest
 
+from app.core.scrubber import HIDDEN, Scrubber
 from app.gateway import journal as module
+from app.gateway.call import problem_of
 from app.gateway.journal import Journal
 from app.gateway.journal_tail import FOLDER, JournalTail, take_left
 from store import events
@@ -163,6 +165,19 @@ def test_only_the_newest_events_are_kept(database, monkeypatch):
 
 def test_closing_an_unused_journal_opens_nothing(tmp_path):
     Journal(lambda: 1 / 0, profile="p", session="s").close()
+
+
+KEY = "k7Qw-9zPx-33ab"
+
+
+def test_no_secret_is_cut_in_two_where_a_text_is_cut(database):
+    journal = make(database, hide_all=lambda _db, event: Scrubber([KEY]).json(event))
+    message = {"error": {"message": "e" * 295 + KEY}}
+    journal.add("call", tool="a/b", problem=problem_of(message))
+    journal.add("search", query="q" * 495 + KEY)
+    journal.close(10)
+    search, call = kept(database)
+    assert call.problem == "e" * 295 + HIDDEN and search.query == "q" * 495 + HIDDEN
 
 
 HALF = "x\ud800"  # of a character, as JSON may hold it and no database takes it
