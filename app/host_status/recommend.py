@@ -1,8 +1,9 @@
 """The mode that fits a host best, with the reason and the real saving."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.catalog.catalog import Catalog
+from app.catalog.catalog import Catalog, CatalogTool
 from app.core.text import plural
 from app.export.limits import long_names
 from app.export.model_tools import host_rows, model_tools
@@ -26,38 +27,40 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     rows = [row for row in host_rows(host, catalog) if row.server.trusted]
     shown = [row for row in rows if row.shown]
     all_tokens, on_tokens = (sum(row.cost for row in some) for some in (rows, shown))
-    cut = all_tokens - on_tokens
-    through = all_tokens - model_tools(host, THROUGH, catalog).tokens
     measured = _measured(host)
     note = f"{host.defers_why} {measured}".strip()
-    native = host.native is not None and not host.native.partial
     if not rows:
         return Recommendation(AS_IS, "No tool of its servers is known yet: read tools first.", 0)
-    if host.defers_tools:
-        if len(shown) == len(rows):
-            return Recommendation(AS_IS, host.defers_why, 0, measured)
-        reason = f"{host.name} loads tools on demand; its own switches hide the rest from it."
-        return Recommendation(NATIVE if native else PRUNED, reason, 0, note)
-    limit = host.tool_limit
-    if limit and len(shown) > limit:
-        reason = f"{host.name} takes about {limit:,} tools and {len(shown):,} are on."
+    if host.defers_tools and len(shown) == len(rows):
+        return Recommendation(AS_IS, host.defers_why, 0, measured)
+    if reason := _too_much(host, shown, on_tokens, catalog.settings.budget.tokens):
+        through = all_tokens - model_tools(host, THROUGH, catalog).tokens
         return Recommendation(THROUGH, reason, through, note)
-    if on_tokens > catalog.settings.budget.tokens:
-        reason = f"The tools that are on take {on_tokens:,} tokens, over the profile's budget."
-        return Recommendation(THROUGH, reason, through, note)
-    if long := long_names(host, shown):
-        reason = f"{len(long)} tool names are too long for {host.name}; behind one entry they fit."
-        return Recommendation(THROUGH, reason, through, note)
-    if len(shown) == len(rows):
-        return Recommendation(AS_IS, "Every tool is on and within the limits.", 0, note)
     off = len(rows) - len(shown)
-    if native:
+    if not off:
+        return Recommendation(AS_IS, "Every tool is on and within the limits.", 0, note)
+    cut = 0 if host.defers_tools else all_tokens - on_tokens
+    if host.native is not None and not host.native.partial:
         named = "the tool that is" if off == 1 else f"the {off} tools that are"
         reason = f"{host.name} can hide {named} off by itself."
         return Recommendation(NATIVE, reason, cut, note)
     hidden = plural(off, "tool")
     reason = f"{host.name} has no switches of its own, so the gateway hides {hidden}."
     return Recommendation(PRUNED, reason, cut, note)
+
+
+def _too_much(host: HostFacts, shown: Sequence[CatalogTool], tokens: int, budget: int) -> str:
+    """Reason that these tools cannot all be in the host's list, a sentence; "" if they can."""
+    if host.defers_tools:
+        return ""
+    limit = host.tool_limit
+    if limit and len(shown) > limit:
+        return f"{host.name} takes about {limit:,} tools and {len(shown):,} are on."
+    if tokens > budget:
+        return f"The tools that are on take {tokens:,} tokens, over the profile's budget."
+    if long := long_names(host, shown):
+        return f"{len(long)} tool names are too long for {host.name}; behind one entry they fit."
+    return ""
 
 
 def _measured(host: HostFacts) -> str:

@@ -68,6 +68,12 @@ def why(verdict: Verdict) -> str:
     return before + text if before else text[:1].upper() + text[1:]
 
 
+def why_beside(verdict: Verdict) -> str:
+    """As `why`, beside the word Held, which is not said again."""
+    text = why(verdict).removeprefix(_BEFORE[TRUSTED])
+    return text[:1].upper() + text[1:]
+
+
 def tier(verdict: Verdict, *, is_labelled: bool = False) -> str:
     """The tier that a tool comes from, after Semantic Tool Discovery; "" if out.
 

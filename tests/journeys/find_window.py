@@ -9,7 +9,7 @@ from fake_registry import FakeRegistry
 from find_journey import BUDGET, HOST, PYPI, QUERY, Machine, held, until
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.catalog.catalog import load_catalog
 from app.core.context import AppContext
@@ -177,7 +177,7 @@ def _export(person: Person) -> None:
     person.click(page.detail.reach.add)
     dialog = window.findChild(OtherServers)
     dialog.list.item(0).setCheckState(Qt.CheckState.Checked)
-    person.click(dialog.buttons.button(QDialogButtonBox.StandardButton.Ok))
+    person.click(dialog.save)
     person.until("it is reached", lambda: page.preview and page.preview.plan.also == ("benspdf",))
     person.idle()
     person.picture("6-export")

@@ -57,7 +57,7 @@ def picture(model):
 def test_rows_say_rank_verdict_score_reason_and_tokens(model):
     assert picture(model) == [
         "1 | In | github/search_code | 0.90 | Above threshold | 1,001",
-        "2 | Held | github/post | 0.80 | Held back: it is new and waits in Review | 1,002",
+        "2 | Held | github/post | 0.80 | It is new and waits in Review | 1,002",
         "3 | Out | github/merge | 0.70 | 0.70 is under 0.75 | 1,003",
     ]
 

@@ -86,6 +86,11 @@ def test_nothing_reads_a_disabled_server(window, ctx, places, qtbot):
         assert [target.name for target in targets(ctx, db)] == ["theirs"]
     finally:
         db.close()
+    window.catalog.show_server("mine")
+    window.catalog.read_selected()
+    reading = window.catalog.reading
+    qtbot.waitUntil(lambda: len(reading.model.rows) == 2, timeout=20000)
+    assert reading.go.text() == "Read tools" and not reading.go.isEnabled()
     candidates = {one.name: one for one in find_servers(ctx, places).candidates}
     assert not candidates["mine"].ticked and not candidates["mine"].command
     assert candidates["mine"].problem == "It is disabled in Toolcrib."

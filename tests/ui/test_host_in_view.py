@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
+from app.catalog.catalog import save_settings
 from app.export.model_tools import model_tools
 from app.host_status.overview import prepare, survey
 from app.hosts.reading import read_hosts
@@ -16,6 +18,7 @@ from store import profiles, servers, tools
 from store.connection import transaction
 from store.records import AS_IS, PRUNED, THROUGH, NewTool
 from ui.shell.host_in_view import EVERY, WORST
+from ui.widgets.roles import BADGE
 
 BIG = {"command": "npx", "args": ["-y", "big"]}
 SMALL = {"command": "uvx", "args": ["small"]}
@@ -67,6 +70,18 @@ def test_the_strip_shows_the_worst_host_and_not_a_sum(window):
     assert window.strip.host.text() == "Claude Desktop"
     assert window.strip.total.text() == f"{big.verdict.tokens:,} tokens ≈"
     assert window.strip.on.text() == "30 tools, as is"
+
+
+def test_the_sidebar_keeps_the_verdict_while_another_hosts_page_is_read(window, qtbot):
+    settings = window.live.catalog.settings
+    limit = of_host(window, "claude-desktop").verdict.tokens - 1
+    wanted = replace(settings, budget=replace(settings.budget, tokens=limit))
+    window.tasks.change(lambda db: save_settings(db, "default", wanted))
+    budget = window.nav.model().index(2, 0)
+    qtbot.waitUntil(lambda: budget.data(BADGE) is not None and budget.data(BADGE).word == "BLOCK")
+    window.services.hosts.read("cursor")
+    assert window.strip.badge.badge.word == "PASS"
+    assert budget.data(BADGE).word == "BLOCK", "as the Budget page will have it"
 
 
 def test_another_host_can_be_kept_in_view_and_the_sum_says_that_it_is_one(window):

@@ -5,8 +5,11 @@ import json
 import pytest
 from hosts_kit import CLAUDE, open_host, open_page, put_files, write
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox
+from PySide6.QtWidgets import QDialog
 
+from app.hosts.reading import read_hosts
+from app.registry.register import register
+from store import servers
 from ui.pages.hosts.reach_row import OtherServers
 
 
@@ -50,7 +53,7 @@ def test_a_server_of_another_host_is_ticked_by_name(page, qtbot, home):
     assert [dialog.list.item(n).text() for n in range(dialog.list.count())] == ["time"]
     assert dialog.names == ()
     dialog.list.item(0).setCheckState(Qt.CheckState.Checked)
-    dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
+    dialog.save.click()
     qtbot.waitUntil(lambda: page.preview is not None and page.preview.plan.also == ("time",))
     assert page.detail.reach.words.text() == "Reaches 2 servers: github, time"
     assert "Claude Desktop also reaches time" in page.detail.notes.text()
@@ -58,6 +61,25 @@ def test_a_server_of_another_host_is_ticked_by_name(page, qtbot, home):
     assert args(home)[-1] == "github,time"
     qtbot.waitUntil(lambda: page.services.tasks.idle)
     assert page.preview.plan.also == ("time",), "it is kept with the write"
+
+
+def test_a_server_of_its_own_that_is_not_read_is_no_other_hosts(page, qtbot, home):
+    file = home / CLAUDE
+    data = json.loads(file.read_text())
+    data["mcpServers"]["broken"] = {"command": "/nonexistent/notes"}
+    file.write_text(json.dumps(data))
+    ctx = page.services.ctx
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(page.services.places))
+    servers.set_trusted(db, servers.by_name(db, "broken").id, True)
+    db.close()
+    page.services.live.load()
+    qtbot.waitUntil(lambda: page.services.live.catalog.server("broken") is not None)
+    open_host(page, qtbot, "claude-desktop", "through")
+    assert "broken" in page.preview.plan.unread
+    dialog = dialog_of(page, qtbot)
+    assert [dialog.list.item(n).text() for n in range(dialog.list.count())] == ["time"]
+    dialog.reject()
 
 
 def test_a_cancelled_choice_changes_nothing(page, qtbot):

@@ -5,12 +5,14 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import read_hosts
 from app.registry.importing import add_server, import_file
 from app.registry.register import register
 from store import servers
+from ui.pages.catalog.add_server import AddServerDialog
 
 
 @pytest.fixture
@@ -101,6 +103,53 @@ def test_a_server_that_a_host_names_leaves_its_file_by_preview_only(window, plac
     assert page.entry.write.text() == "Remove from the file"
     assert file.read_bytes() == before and "theirs" in names(window)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=20000)
+
+
+@pytest.fixture
+def twice(window, ctx, places, qtbot):
+    """A server with a value that files of two hosts name."""
+    entry = {"command": "uvx", "args": ["x"], "env": {"API_TOKEN": "sup3r-s3cret"}}
+    file = places.home / ".config/Claude/claude_desktop_config.json"
+    for one in (file, places.home / ".cursor/mcp.json"):
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text(json.dumps({"mcpServers": {"both": entry}}))
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(places))
+    db.close()
+    window.live.load()
+    qtbot.waitUntil(lambda: window.live.catalog.server("both") is not None)
+    return window
+
+
+def test_a_server_of_two_hosts_asks_in_which_file_it_is_changed(twice, qtbot):
+    for press, verb in (
+        (lambda: buttons(twice, "both")["Remove…"].click(), "Remove from"),
+        (twice.catalog.edit_server, "Edit in"),
+    ):
+        press()
+        menu = twice.findChild(QMenu, "serverPlaces")
+        hosts = [action.text() for action in menu.actions()]
+        assert hosts == [f"{verb} Claude Desktop…", f"{verb} Cursor…"]
+        if verb == "Edit in":
+            menu.close()
+        else:
+            QTest.keyClick(menu, Qt.Key.Key_Return)  # the first has the keys
+            page = twice.pages["hosts"]
+            qtbot.waitUntil(lambda page=page: page.entry.isVisible(), timeout=20000)
+            assert page.entry.title.text() == "Remove both from Claude Desktop"
+            twice.open_page("catalog")
+        qtbot.waitUntil(lambda: twice.findChild(QMenu, "serverPlaces") is None)
+    qtbot.waitUntil(lambda: twice.tasks.idle, timeout=20000)
+
+
+def test_a_duplicate_of_a_hosts_server_begins_with_its_values(twice, qtbot):
+    twice.catalog.content.show_server("both")
+    twice.catalog.edit_server(duplicate=True)
+    qtbot.waitUntil(lambda: twice.findChild(AddServerDialog) is not None)
+    form = twice.findChild(AddServerDialog)
+    assert form.windowTitle() == "Duplicate a server" and form.name.text() == "both-copy"
+    assert form.pairs.pairs == (("API_TOKEN", "sup3r-s3cret"), ("", ""))
+    form.reject()
 
 
 def test_f5_reads_what_is_selected_and_shift_f5_all(window, qtbot):

@@ -58,7 +58,7 @@ class Answer:
 
     def why(self, tool: RankedTool) -> str:
         """Reason that a tool is in or out, as a sentence without its full stop."""
-        return phrases.found_by(tool) if self.engine else phrases.why(tool.verdict)
+        return phrases.found_by(tool) if self.engine else phrases.why_beside(tool.verdict)
 
     def find(self, tool_id: str) -> RankedTool | None:
         """One tool of the ranking."""

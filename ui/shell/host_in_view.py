@@ -49,7 +49,10 @@ class HostInView(QObject):
 
         The host whose page is read comes first, also where it has no server.
         """
-        read = self._size_of(self._read) if self._read else None
+        return self._in_view(self._read)
+
+    def _in_view(self, host_id: str) -> "HostSize | None":
+        read = self._size_of(host_id) if host_id else None
         if read is not None or not self.sizes:
             return read
         from app.host_status.sizes import (
@@ -94,7 +97,15 @@ class HostInView(QObject):
     @property
     def verdict(self) -> Verdict:
         """Of the host in view, else of everything that is on."""
-        size, catalog = self.size, self._live.catalog
+        return self._verdict_of(self.size)
+
+    @property
+    def lasting_verdict(self) -> Verdict:
+        """Verdict that stays in view when the Hosts page is left."""
+        return self._verdict_of(self._in_view(self._read if self._read in self._before else ""))
+
+    def _verdict_of(self, size: "HostSize | None") -> Verdict:
+        catalog = self._live.catalog
         if size is not None:
             return size.verdict
         return self._verdict_on(catalog) if catalog else verdict(0, 0, Budget())

@@ -378,7 +378,7 @@ class MainWindow(QMainWindow):
         waiting = [item for item in self.live.items if item.state == OPEN]
         tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
         self.nav.set_badge("review", str(len(waiting) or ""), tone)
-        word = self.services.hosts.verdict.word
+        word = self.services.hosts.lasting_verdict.word
         shown = word != PASS and not self.services.hosts.partial
         self.nav.set_badge("budget", word if shown else "", word.lower())
 

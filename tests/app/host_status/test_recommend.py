@@ -56,6 +56,8 @@ def test_a_host_that_loads_tools_on_demand_saves_nothing_and_says_so(world):
     world.off("stub/tool_1")
     found = recommend(host("claude-code"), world.catalog)
     assert (found.mode, found.saving) == ("native", 0)
+    assert found.reason == "Claude Code can hide the tool that is off by itself."
+    assert found.saving_note.count("on demand") == 1, "the note says it, and not the reason too"
 
 
 def test_a_host_over_the_budget_goes_through_toolcrib(world):

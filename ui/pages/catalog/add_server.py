@@ -143,11 +143,14 @@ class AddServerDialog(FormDialog):
         if not by_url:
             self.command.setText(command_line(launch))
         self.pairs.fill((launch.headers if by_url else launch.env).items())
+        self.tabs.tabBar().hide()  # with one tab
         if self._edits:
             self.setWindowTitle(f"Edit {name}" + (f" in {self._where}" if self._where else ""))
             self.save.setText("Show the difference…" if self._where else "Save")
             for radio in (self.by_command, self.by_url):
                 radio.setEnabled(False)
+        else:
+            self.setWindowTitle("Duplicate a server")
 
     def _make_form(self) -> QWidget:
         self.name = named(QLineEdit(), "Name")

@@ -1,11 +1,13 @@
 """Editing, renaming and duplicating servers: forms that begin with what a server is now."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.catalog.named_twice import named_twice
 from app.core.context import Db
@@ -19,8 +21,10 @@ from app.registry.importing import edit_server
 from app.registry.own_servers import bring_back, given_with, is_own, remove_own
 from app.registry.register import stored_launch
 from app.secrets.secret_store import SecretStore
-from store.records import MANUAL, EntryRecord, ServerRecord
+from store.records import EntryRecord, ServerRecord
+from ui.look.text import in_menu
 from ui.pages.catalog.add_server import AddServerDialog
+from ui.shell.host_names import entry_place, host_entries
 from ui.shell.services import Services
 from ui.shell.steps import Step, store_step
 from ui.shell.tasks import Tasks
@@ -74,11 +78,11 @@ class ServerForms(QObject):
         self._services, self._over = services, over
 
     def edit(self, server: ServerRecord) -> None:
-        """Edit a server of Toolcrib's own, or the one entry of a host's file that names it."""
+        """Edit a server of Toolcrib's own, or an entry of a host's file that names it."""
         if is_own(server):
             self._fetch(server, edits=True)
-        elif (entry := self._only_entry(server)) is not None:
-            self.change(entry, EDIT)
+        else:
+            self._change_one(server, EDIT)
 
     def remove_added(self, server: ServerRecord) -> None:
         """Take out an own server with all that came in the same file."""
@@ -90,25 +94,20 @@ class ServerForms(QObject):
             self._services.show_status(f"{server.name} is in a host's file: remove it on its own.")
 
     def remove(self, server: ServerRecord) -> None:
-        """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""
+        """Take out a server of Toolcrib's own, or an entry of a host's file that names it."""
         if is_own(server):
             self._services.undo.push(_removal(self._services.tasks, [server]))
         elif twice := named_twice(server):  # the name that is one too many
             self.change(twice[0].spare, REMOVE)
-        elif (entry := self._only_entry(server)) is not None:
-            self.change(entry, REMOVE)
+        else:
+            self._change_one(server, REMOVE)
 
     def change(self, entry: EntryRecord, kind: str) -> None:
         """Show on the Hosts page what changing an entry would write; after the form for an edit."""
         if kind != EDIT:
             self._preview(EntryChange(entry, kind))
             return
-        places = self._services.places
-        self._services.tasks.request(
-            lambda db: load_entry(db, places, entry).entry.launch,
-            lambda launch: self._open_entry(entry, launch),
-            self._services.show_error,
-        )
+        self._load(entry, lambda launch: self._open_entry(entry, launch))
 
     def _open_entry(self, entry: EntryRecord, launch: LaunchSpec | None) -> None:
         if launch is None:
@@ -127,19 +126,36 @@ class ServerForms(QObject):
         self._services.open_page("hosts")
         self._services.hosts.entry_wanted.emit(change)
 
-    def _only_entry(self, server: ServerRecord) -> EntryRecord | None:
-        """The entry that is meant; says where to choose one where there are several."""
-        entries = [entry for entry in server.entries if entry.host != MANUAL]
+    def _change_one(self, server: ServerRecord, kind: str) -> None:
+        """Change the entry of a host's file; let the user choose where there are several."""
+        entries = host_entries(server)
         if len(entries) == 1:
-            return entries[0]
-        self._services.show_status(
-            f"{server.name} is in {len(entries)} places: choose one in its context menu."
-        )
-        return None
+            self.change(entries[0], kind)
+        elif entries:
+            menu = QMenu(self._over)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.setObjectName("serverPlaces")
+            verb = "Remove from" if kind == REMOVE else "Edit in"
+            for entry in entries:
+                words = in_menu(f"{verb} {entry_place(server, entry)}…")
+                menu.addAction(words, partial(self.change, entry, kind))
+            menu.setActiveAction(menu.actions()[0])
+            menu.popup(QCursor.pos())
 
     def duplicate(self, server: ServerRecord) -> None:
         """Add another server that begins like this one."""
-        self._fetch(server, edits=False)
+        entries = host_entries(server)
+        if entries:  # the values are in the file, not in Toolcrib's secret store
+            self._load(entries[0], lambda launch: self._open(server, launch, edits=False))
+        else:
+            self._fetch(server, edits=False)
+
+    def _load(self, entry: EntryRecord, done: Callable[[LaunchSpec | None], None]) -> None:
+        """Read an entry of a host's file, with its values."""
+        places = self._services.places
+        self._services.tasks.request(
+            lambda db: load_entry(db, places, entry).entry.launch, done, self._services.show_error
+        )
 
     def _fetch(self, server: ServerRecord, *, edits: bool) -> None:
         ctx = self._services.ctx

@@ -77,13 +77,12 @@ class ReadingTable(TickTable[ReadingRow]):
         return tuple(row.candidate.server_id for row in self._rows if row.ticked)
 
     def show(self, candidates: tuple[Candidate, ...], only: frozenset[int] | None = None) -> None:
-        """Show servers; `only` are the ones ticked, where it is not None."""
+        """Show servers; those of `only` are ticked, where given, if they can be started."""
         self.locked = False
+        wanted = {c.server_id for c in candidates if c.ticked} if only is None else only
         self.replace_rows(
             [
-                ReadingRow(
-                    c, c.server_id in only if only is not None else c.ticked, problem=c.problem
-                )
+                ReadingRow(c, bool(c.command) and c.server_id in wanted, problem=c.problem)
                 for c in candidates
             ]
         )

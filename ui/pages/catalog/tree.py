@@ -7,12 +7,13 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QMenu, QTreeView, QVBoxLayout
 
 from app.catalog.catalog import CatalogTool
-from store.records import MANUAL, EntryRecord, ServerRecord
+from store.records import EntryRecord, ServerRecord
+from ui.look.text import in_menu
 from ui.look.theme import Theme
 from ui.pages.catalog.sign_in_work import can_sign_in, can_sign_out
 from ui.pages.catalog.tree_cells import CALLS, FLAGS, HOSTS, NAME, TOKENS
 from ui.pages.catalog.tree_model import CatalogTree
-from ui.shell.host_names import host_names
+from ui.shell.host_names import entry_place, host_entries
 from ui.widgets.columns import place
 from ui.widgets.delegates import NUMBER
 from ui.widgets.filter_query import IS
@@ -178,17 +179,12 @@ class CatalogTreeView(QTreeView):
         text = "E&nable in Toolcrib" if server.disabled else "Disa&ble in Toolcrib"
         menu.addAction(text, lambda: self.disable_requested.emit(server))
         menu.addAction("Remo&ve server…", lambda: self.remove_requested.emit(server))
-        for entry in (one for one in server.entries if one.host != MANUAL):
+        for entry in host_entries(server):
             self._add_entry(menu, entry, server)
 
     def _add_entry(self, menu: QMenu, entry: EntryRecord, server: ServerRecord) -> None:
         """Add the actions on the entry in the host's own file."""
-        beside = [one for one in server.entries if one.host == entry.host]
-        name = host_names().get(entry.host, entry.host)
-        same = any(one.file == entry.file and one is not entry for one in beside)
-        apart = f"as {entry.name}" if same else entry.file
-        place = f"In {name}" if len(beside) == 1 else f"In {name}, {apart}"
-        inside = menu.addMenu(place.replace("&", "&&"))
+        inside = menu.addMenu(in_menu(f"In {entry_place(server, entry)}"))
         switch = ("E&nable…", "enable") if entry.disabled else ("&Disable…", "disable")
         for text, kind in (("&Edit or rename…", "edit"), switch, ("&Remove…", "remove")):
             inside.addAction(text, partial(self.entry_requested.emit, entry, kind))

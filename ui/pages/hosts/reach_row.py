@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialogButtonBox, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from app.catalog.catalog import Catalog
 from app.core.text import plural
 from app.export.plan import Plan
 from store.records import THROUGH
 from ui.look.theme import CARD
-from ui.widgets.boxes import STYLE, hbox, vbox
-from ui.widgets.dialog import Dialog
+from ui.widgets.boxes import hbox
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.form_dialog import FormDialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
+
+_WIDTH = 400  # px, for the title as well
 
 
 class ReachRow(QWidget):
@@ -31,15 +34,18 @@ class ReachRow(QWidget):
         self._also: tuple[str, ...] = ()
         self._others: tuple[str, ...] = ()
         self.words = ElidedLabel(name="hostReach")
-        self.add = push_button("Servers of other hosts…", self._choose)
-        self.add.setObjectName("addOtherServers")
-        self.add.setToolTip("Choose servers of other hosts that this host also reaches")
+        self.add = push_button(
+            "Servers of other hosts…",
+            self._choose,
+            name="addOtherServers",
+            tip="Choose servers of other hosts that this host also reaches",
+        )
         hbox((self.words, 1), self.add, inside=self, gap=CARD)
         self.hide()
 
     def show_plan(self, plan: Plan, catalog: Catalog) -> None:
         """Follow a preview; hidden in other modes."""
-        own = set(plan.own)
+        own = {*plan.own, *plan.unread}
         self._host, self._also = plan.host.name, plan.also
         self._others = tuple(
             server.name
@@ -59,19 +65,16 @@ class ReachRow(QWidget):
         dialog.open()
 
 
-class OtherServers(Dialog):
+class OtherServers(FormDialog):
     """The servers that a host does not have, each with a tick."""
 
     def __init__(
         self, host: str, names: Sequence[str], ticked: Sequence[str], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent, title="Servers of other hosts", name="otherServers")
-        intro = PlainLabel(
-            f"{host} reaches its own servers. Tick those that its model is to reach as well.",
-            wrap=True,
-        )
-        self.list = QListWidget()
-        self.list.setAccessibleName("Servers of other hosts")
+        super().__init__("Servers of other hosts", "Use these", parent, name="otherServers")
+        words = f"{host} reaches its own servers. Tick those that its model is to reach as well."
+        self.list = named(QListWidget(), "Servers of other hosts")
+        self.list.setMinimumWidth(_WIDTH)
         for name in names:
             item = QListWidgetItem(name, self.list)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
@@ -79,13 +82,12 @@ class OtherServers(Dialog):
             item.setCheckState(on)
         if names:
             self.list.setCurrentRow(0)
-        self.buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
-        self.submit_with(self.buttons.button(QDialogButtonBox.StandardButton.Ok))
-        vbox(intro, self.list, self.buttons, inside=self, margins=STYLE)
+        self.lay_out(PlainLabel(words, wrap=True), self.list)
+        self.list.setFocus()
+
+    def press(self) -> None:
+        """Take the ticks as they are."""
+        self.accept()
 
     @property
     def names(self) -> tuple[str, ...]:

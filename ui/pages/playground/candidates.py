@@ -41,7 +41,7 @@ class CandidateModel(RowTable[RankedTool]):
         self._wanted = ""
         self._line = Line(0.0, by_meaning=False)
         self._moves: Mapping[str, int] = {}
-        self.why: Callable[[RankedTool], str] = lambda tool: phrases.why(tool.verdict)
+        self.why: Callable[[RankedTool], str] = lambda tool: phrases.why_beside(tool.verdict)
 
     @property
     def moved(self) -> int:

@@ -16,7 +16,7 @@ from ui.widgets.named import named
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
-_REASON = 170  # px that "0.6263 is under 0.6304" takes
+_REASON = 200  # px that "It is new and waits in Review" takes
 _NAME = 150  # px that a tool's name keeps, at 100 % text size
 # px: below the first, the score has the second; 64 is the figure without its bar
 _SCORES = ((640, 64), (680, 110))
