@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from app.catalog.setting_checks import check_sent
 from app.core.errors import ToolcribError
 from app.gateway.backend.web.reading import LARGEST_BODY
 from app.mcp.limits import TooLargeError, check_shape
@@ -268,14 +269,10 @@ class TeamApi:
         rows = _objects({"ticks": [], **given}, "ticks", _MOST_TICKS)
         if not isinstance(settings, dict) or type(version) is not int:
             raise RefusedError(400, "A profile has settings, ticks and a version.")
-        ticks = [
-            TickRow(
-                _tool_ids([row.get("tool")])[0],
-                bool(row.get("on", True)),
-                row.get("pinned") is True,
-            )
-            for row in rows
-        ]
+        check_sent(settings)
+        ticks = [_tick(row) for row in rows]
+        if len({tick.tool_id for tick in ticks}) < len(ticks):
+            raise RefusedError(400, "A tool has one tick.")
         organisation = request.caller.member.organisation_id
         with as_member(self._pool, request.caller.member) as connection:
             before = profiles.named(connection, organisation, name)
@@ -384,6 +381,13 @@ def _tool_ids(value: object) -> list[str]:
     if not 0 < len(named) <= _MOST_NAMED or len(named) != len(listed):
         raise RefusedError(400, "Tools are named server/tool.")
     return named
+
+
+def _tick(row: Json) -> TickRow:
+    on, pinned = row.get("on", True), row.get("pinned", False)
+    if type(on) is not bool or type(pinned) is not bool:
+        raise RefusedError(400, "A tick is on or off, pinned or not: true or false.")
+    return TickRow(_tool_ids([row.get("tool")])[0], on, pinned)
 
 
 def _count(row: Json) -> tuple[datetime.date, str, str, int]:

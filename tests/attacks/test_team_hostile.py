@@ -210,6 +210,34 @@ def test_a_right_that_is_missing(name: str, world: World) -> None:
     assert answer.last["error"]["message"] == "This token may not do that."
 
 
+PROFILES: dict[str, tuple[dict[str, object], str]] = {
+    "settings that are no object": ({"settings": []}, "settings, ticks and a version"),
+    "a part that is a list": ({"settings": {"gateway": []}}, "gateway cannot be []. Allowed: an o"),
+    "a text for a number": ({"settings": {"budget": {"tokens": "9"}}}, "a whole number"),
+    "a number that is none": ({"settings": {"routing": {"theta": float("nan")}}}, "a number"),
+    "a number without end": ({"settings": {"budget": {"tokens": 10**400}}}, "up to 1,000,000,000"),
+    "a choice that there is not": ({"settings": {"gateway": {"secrets_out": "allow"}}}, "refuse"),
+    "a way for new tools that there is not": ({"settings": {"new_tools": ["on"]}}, "a text"),
+    "servers that are a number": ({"settings": {"servers": 7}}, "a list of texts"),
+    "scopes that are a list": ({"settings": {"scopes": ["*"]}}, "scopes cannot be ['*']."),
+    "a precondition that is none": (
+        {"settings": {"preconditions": {"*": ["open sesame"]}}}, "preconditions"),
+    "settings of a million characters": ({"settings": {"new": "x" * 10**6}}, "200,000 characters"),
+    "a tick without a tool": ({"ticks": [{"on": True}]}, "server/tool"),
+    "a tick that is a word": ({"ticks": [{"tool": "a/b", "on": "no"}]}, "true or false"),
+    "two ticks of a tool": ({"ticks": [{"tool": "a/b"}, {"tool": "a/b"}]}, "one tick"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_that_an_editor_sends(name: str, world: World) -> None:
+    body, words = PROFILES[name]
+    client = world.client(world.admin, "/v1/profiles/sent")
+    answer = client.send("PUT", json.dumps({"version": 0, **body}).encode())
+    assert answer.status == 400 and words in answer.last["error"]["message"], answer.body
+    assert client.send("GET").status == 403, "nothing of it is kept"
+
+
 # ---- headers, sizes, smuggling
 
 BAD: dict[str, tuple[int, Callable[[World], Answer]]] = {
