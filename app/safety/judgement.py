@@ -24,7 +24,7 @@ from app.safety.mentions import (
 from app.safety.normalise import DECODED, View, views
 from app.safety.rules import Rule, RuleSet, Span, encodable, rule_set
 from app.safety.sentences import Sentence, sentence_spans
-from app.safety.sightings import ORDER_RULE, Sighting, cause_of, each_cause_once
+from app.safety.sightings import ORDER_RULE, Order, Sighting, cause_of, each_cause_once
 from app.safety.texts import Passage
 
 # What orders beside a tool's own use are about. A sentence that means less than two of them ("The
@@ -83,9 +83,13 @@ def judge(passages: Sequence[Passage], *, orders: bool = True) -> tuple[Sighting
     sightings += _classified(readings, scores) if orders else ()
     model = scores.model
     return tuple(
-        replace(s, words=tuple(model.heaviest_words(s.sentence))) if s.sentence else s
+        replace(s, words=_heaviest(s.order, model)) if s.order is not None else s
         for s in each_cause_once(sightings)
     )
+
+
+def _heaviest(order: Order, model: Classifier) -> tuple[str, ...]:
+    return tuple(map(order.as_written, model.heaviest_words(order.sentence)))
 
 
 # ---- characters
@@ -187,7 +191,7 @@ def _order(
         severity = "warn"
     yield Sighting(
         ORDER_RULE, severity, _place(reading.place), visible(quote[:EXCERPT]), score,
-        _cause(span), sentence,
+        _cause(span), Order(sentence, reading.view, begin),
     )  # fmt: skip
 
 

@@ -1,12 +1,29 @@
 """Reasons for distrust in places of a text, and how several of one cause become one."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.safety.hidden import visible
+from app.safety.normalise import View
 from app.safety.rules import ORDER, rule_set
 
 ORDER_RULE = "CL-01"  # what the classifier finds
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A sentence that the classifier found, and where in which reading it begins."""
+
+    sentence: str
+    view: View
+    begin: int
+
+    def as_written(self, word: str) -> str:
+        """A word of the sentence as the reader of the tool sees it."""
+        found = re.search(rf"\b{re.escape(word)}\b", self.sentence)
+        start = self.begin + (found.start() if found else 0)
+        return (self.view.as_written(start, start + len(word)) if found else "") or word
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +36,7 @@ class Sighting:
     quote: str
     score: float  # log-odds that the passage orders the model about
     cause: str  # sightings with the same one are one finding
-    sentence: str = ""  # where the classifier found it
+    order: Order | None = None  # where the classifier found it
     words: tuple[str, ...] = ()  # that weighed most
 
     @property
@@ -47,7 +64,7 @@ def _joined(one: Sighting, other: Sighting) -> Sighting:
     if "info" in (first.severity, second.severity):
         return min(first, second, key=_badness)
     worse = min(first.severity, second.severity, key=ORDER.index)
-    return replace(first, severity=worse, sentence=first.sentence or second.sentence)
+    return replace(first, severity=worse, order=first.order or second.order)
 
 
 def _rank(sighting: Sighting) -> tuple[int, int]:
