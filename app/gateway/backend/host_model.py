@@ -19,6 +19,8 @@ SAMPLE = "sample"  # what the backend is asked: a prompt for one session's host
 SECONDS = 120.0  # that a host has, its user's consent included
 _STATUS_SECONDS = 2.0  # that the backend has to name its hosts: a dialog waits for it
 _GRACE = 5.0  # seconds that the backend's own answer may take
+_LOOK_SECONDS = 5.0  # between looks whether the backend is alive while its host thinks
+_MOST_SILENT = 2  # looks without an answer; a machine that swaps may miss one
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,43 @@ class HostModel:
 
         fields = {"session": self.session, "text": text, "seconds": self.seconds}
         until = time.monotonic() + self.seconds + _GRACE
+        alive = _Alive(self.backend)
 
         def has_answered(link: "_socket.socket") -> bool:
             while not select.select([link], [], [], LOOK)[0]:
                 if cancelled():  # the backend sees the end of the link, and withdraws the prompt
                     raise AnswerStoppedError
-                if time.monotonic() > until:
+                if time.monotonic() > until or not alive.looks_so():
                     return False
             return True
 
         answer = request(self.backend, SAMPLE, json.dumps(fields), has_answered=has_answered)
-        answer = answer or {"why": "The backend has ended."}
+        if answer is None:
+            hangs = listens(self.backend)
+            answer = {"why": f"The backend {'does not answer' if hangs else 'has ended'}."}
         if "text" not in answer:
             raise ToolcribError(
                 f"{self.host} wrote nothing. {answer.get('why', '')}".rstrip(),
                 "What was written before stays. Try again, or choose another model.",
             )
         return str(answer["text"])
+
+
+class _Alive:
+    """Looks now and then whether a backend still answers."""
+
+    def __init__(self, backend: Place) -> None:
+        self._backend = backend
+        self._next = time.monotonic() + _LOOK_SECONDS
+        self._silent = 0
+
+    def looks_so(self) -> bool:
+        """False once it was silent several times on end; takes two seconds then."""
+        if time.monotonic() >= self._next:
+            answer = request(self._backend, STATUS, seconds=_STATUS_SECONDS)
+            self._silent = self._silent + 1 if answer is None else 0
+            self._next = time.monotonic() + _LOOK_SECONDS
+        return self._silent < _MOST_SILENT
 
 
 def find_host_model(backend: Place) -> HostModel | None:

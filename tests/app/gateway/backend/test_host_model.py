@@ -18,6 +18,7 @@ from mcp import Client, StdioServerParameters
 
 from app.cli.main import run
 from app.core.errors import ToolcribError
+from app.gateway.backend import host_model as module
 from app.gateway.backend.host_model import HostModel, host_model
 from app.gateway.backend.rendezvous import Place
 from store import requests, tools
@@ -215,6 +216,35 @@ def test_a_backend_that_does_not_answer_is_named(
     finally:
         backend.resume()
     assert "Toolcrib's backend does not answer, so no host's model" in capsys.readouterr().err
+
+
+def test_a_backend_that_freezes_under_a_prompt_is_waited_for_a_few_seconds(
+    silent: Callable[[], raw_host.RawHost],
+    place: Place,
+    backends: Callable[[], list[psutil.Process]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(module, "_STATUS_SECONDS", 1.0)
+    host = silent()
+    model = host_model(place)
+    (backend,) = backends()
+    failed: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(ToolcribError) as caught:
+            model.answer("write")
+        failed.append(caught.value.title)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: bool(sampled(host)))
+    backend.suspend()
+    try:
+        asking.join(30)
+    finally:
+        backend.resume()
+    assert failed == [f"{model.host} wrote nothing. The backend does not answer."]
 
 
 def test_a_command_that_is_stopped_takes_its_prompt_back(
