@@ -4,6 +4,7 @@ import os
 import stat
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from app.core.safe_write import (
     make_file,
     put_folder,
     remove_leftovers,
+    temporary_name,
     write_file,
 )
 from app.export.apply import apply, undo_host
@@ -40,18 +42,37 @@ def victim(tmp_path):
     assert path.read_text() == "alias ll='ls -l'\n"
 
 
-def test_a_link_planted_at_a_temporary_name_is_not_followed(world, file, victim):
-    file.with_name(f".{file.name}.toolcrib-{os.getpid()}").symlink_to(victim)
-    world.export("cursor", "pruned")
-    assert "toolcrib-gateway" in file.read_text()
+@pytest.fixture
+def guessed(monkeypatch):
+    """guessed(path): the temporary name beside it, which somebody guessed."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    return lambda path: Path(temporary_name(str(path)))
 
 
-def test_links_planted_in_our_own_folder_are_not_followed(ctx, victim):
+def test_a_link_planted_at_a_temporary_name_is_not_followed(world, file, victim, guessed):
+    before = file.read_bytes()
+    guessed(file).symlink_to(victim)
+    with pytest.raises(ToolcribError, match="File exists"):
+        world.export("cursor", "pruned")
+    assert file.read_bytes() == before
+
+
+def test_links_planted_in_our_own_folder_are_not_followed(ctx, victim, guessed):
     ctx.paths.create()
-    ctx.paths.settings_file.with_suffix(".new").symlink_to(victim)
-    replace(ctx.settings, zoom=150).save(ctx.paths.settings_file)
-    ctx.paths.secrets.with_name(f"secrets.json.{os.getpid()}").symlink_to(victim)
-    SecretStore.open(ctx.paths).put("a", Secrets(env={"KEY": "value"}))
+    planted = guessed(ctx.paths.settings_file)
+    planted.symlink_to(victim)
+    keep = partial(SecretStore.open(ctx.paths).put, "a", Secrets(env={"KEY": "value"}))
+    for write in (partial(replace(ctx.settings, zoom=150).save, ctx.paths.settings_file), keep):
+        with pytest.raises(ToolcribError, match="File exists"):
+            write()
+    planted.unlink()
+    lock = ctx.paths.secrets.with_suffix(".lock")
+    lock.unlink()
+    lock.symlink_to(victim)
+    with pytest.raises(ToolcribError):
+        keep()
+    lock.unlink()
+    keep()
     assert stat.S_IMODE(ctx.paths.secrets.stat().st_mode) == 0o600
 
 

@@ -1,8 +1,6 @@
 """The window fits its screen."""
 
-import pytest
-from PySide6.QtCore import QPoint, QRect, QSize
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QWidget
 
 from ui.windows.screen import bring_into_view, fit_screen, placed
@@ -48,21 +46,3 @@ def test_a_window_that_grew_comes_back_within_its_screen(qtbot):
     bring_into_view(window)
     assert area.contains(window.frameGeometry())
     assert window.size() == QSize(400, 600)
-
-
-def test_a_window_opens_where_it_was_closed(open_window, qtbot):
-    """Under X the frame takes room above and beside the window: see test_under_x.py."""
-    if QGuiApplication.primaryScreen().size().width() < 1400:
-        pytest.skip("the screen is smaller than the window")
-    places = []
-    for _start in range(3):
-        window = open_window()
-        qtbot.waitActive(window)
-        if not places:
-            window.move(60, 70)
-            qtbot.waitUntil(lambda w=window: w.pos() == QPoint(60, 70))
-        qtbot.waitUntil(lambda w=window: w.tasks.idle)
-        qtbot.waitUntil(lambda w=window: w.frameGeometry() != w.geometry())  # it is known
-        places.append(window.geometry())
-        window.close()
-    assert places[0] == places[1] == places[2]

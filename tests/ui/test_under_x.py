@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = "tests/ui/test_screen.py::test_a_window_opens_where_it_was_closed"
+PLACES = "tests/ui/window_places.py"
 MISSING = [name for name in ("Xvfb", "openbox") if shutil.which(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 
