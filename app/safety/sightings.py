@@ -21,9 +21,9 @@ class Order:
 
     def as_written(self, word: str) -> str:
         """A word of the sentence as the reader of the tool sees it."""
-        found = re.search(rf"\b{re.escape(word)}\b", self.sentence)
-        start = self.begin + (found.start() if found else 0)
-        return (self.view.as_written(start, start + len(word)) if found else "") or word
+        match = re.search(rf"\b{re.escape(word)}\b", self.sentence)
+        start = self.begin + (match.start() if match else 0)
+        return (self.view.as_written(start, start + len(word)) if match else "") or word
 
 
 @dataclass(frozen=True, slots=True)
