@@ -30,7 +30,7 @@ from app.gateway.backend.web.replies import Reply, Send
 from app.gateway.backend.web.responding import respond
 from app.gateway.backend.web.stateless import header_error, is_stateless
 from app.mcp import jsonrpc
-from app.mcp.protocol import HANDSHAKE, INTERNAL_ERROR, negotiated, params_of
+from app.mcp.protocol import HANDSHAKE, INTERNAL_ERROR
 from app.team_server import refusal
 from app.team_server.identity import Caller, Identities, same
 from app.team_server.limiting import Buckets
@@ -268,12 +268,10 @@ class Application:
         key, member = request.headers.get(_SESSION), request.caller.key
         begins = message.get("method") == "initialize" and "id" in message
         if key is None and begins:
-            version = negotiated(params_of(message).get("protocolVersion"))
-            new = self._parts.sessions.make(member, str(target), version)
-            request.reply.add_header(_SESSION, new)
+            request.reply.add_header(_SESSION, self._parts.sessions.make(member, str(target)))
         elif key is None:
             raise RefusedError(400, "There is no Mcp-Session-Id; begin with initialize.")
-        elif self._parts.sessions.read(key, member, str(target)) is None:
+        elif not self._parts.sessions.opens(key, member, str(target)):
             text = "That session has ended; begin with initialize."
             await request.reply.refuse(404, text, code=-32001)
             return
