@@ -13,7 +13,17 @@ from app.catalog.reasons import DISABLED, OFF
 from app.core.settings import RoutingSettings
 from app.ranking.dense import Encoding
 from app.ranking.floor import NONE, floor_for
-from app.ranking.fuse import Fused, Signals, fuse, in_order, put_first, put_lower, shares
+from app.ranking.fuse import (
+    Extras,
+    Fused,
+    Shares,
+    Signals,
+    fuse,
+    in_order,
+    put_first,
+    put_lower,
+    shares,
+)
 from app.ranking.gates import LEAST_SCORE, ON, TRUSTED, Candidate, Verdict, judge
 from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems
@@ -150,40 +160,33 @@ class Router:
         """
         request = parse_request(request) if isinstance(request, str) else request
         compared = read_request(request, self._sources.has_word, self._words, self._encoder)
-        texts = compared.texts
-        allowed = self._allowed(state or State())
-        scope = self._scope(allowed, only_shown=limit is not None)
-        on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
-        query_words = content_words(read_literals(compared.query))
+        reach = self._reach(state or State(), only_shown=limit is not None)
+        on, off = reach.on, reach.off
+        words = content_words(read_literals(compared.query))
+        query_words = tuple(distinct(words))
         use_labels = learned and self._settings.learned
-        chosen = self._labelled(request, scope) if use_labels else set()
+        chosen = self._labelled(request, reach.scope) if use_labels else set()
         if compared.is_nonsense and not chosen:
-            unread = tuple(distinct(query_words))
-            return Scored(request, (), unread, words_only=False, note=_NONSENSE, share=0.0)
-        everything = self._scope(allowed, only_shown=False)
-        keyword_scores = [
-            self._sources.word_scores(text, scope=everything, weights=self.word_weights)
+            return Scored(request, (), query_words, words_only=False, note=_NONSENSE, share=0.0)
+        by_words = [
+            self._sources.word_scores(text, scope=reach.words_scope, weights=self.word_weights)
             for text in compared.word_texts
         ]
-        near = None if limit is None else chosen.union(*_matching(keyword_scores, on, off))
-        dense, note = self._meaning(texts, request, scope, near=near, off=off, learned=learned)
-        weights = shares(len(query_words), has_steps=len(texts) > 1)
-        tools = self._candidate_ids(scope, near, dense.whole)
-        whole, *parts = _paired(dense, keyword_scores, tools)
-        fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
-        if compared.has_order:
-            fused = in_order(fused, whole, parts, on)
-        elif compared.reading.question:
-            fused = put_lower(fused, set(filter(self._changes, tools)))
+        near = None if limit is None else chosen.union(*_matching(by_words, on, off))
+        dense, note = self._meaning(compared.texts, request, reach, near=near, learned=learned)
+        weights = shares(len(words), has_steps=len(compared.texts) > 1)
+        tools = self._candidate_ids(reach.scope, near, dense.whole)
+        signals = _paired(dense, by_words, tools)
+        fused = self._fused(compared, tools, signals, weights=weights, extras=dense.extras, on=on)
         fused = put_first(fused, chosen, on) if chosen else fused
-        candidates = self._candidates(fused, whole)
+        candidates = self._candidates(fused, signals[0])
         best_off = None if chosen else _best_off(candidates, on, off, request.server)
         if limit is not None:
             candidates = tuple(c for c in candidates if c.row.shown)[:limit]
         return Scored(
             request,
             candidates,
-            tuple(distinct(query_words)),
+            query_words,
             words_only=not dense.whole,
             note=" ".join(filter(None, [note, *_reading_notes(compared)])),
             share=weights.meaning,
@@ -194,6 +197,32 @@ class Router:
             best_off=best_off,
             vector=dense.vector,
         )
+
+    def _reach(self, state: State, *, only_shown: bool) -> "_Reach":
+        """The tools that the session may see; `only_shown` leaves out all that are off."""
+        allowed = self._allowed(state)
+        on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
+        scope = self._scope(allowed, only_shown=only_shown)
+        return _Reach(on, off, scope, self._scope(allowed, only_shown=False))
+
+    def _fused(
+        self,
+        compared: "Compared",
+        tools: Sequence[int],
+        signals: Sequence[Signals],
+        *,
+        weights: Shares,
+        extras: Extras,
+        on: frozenset[int],
+    ) -> Mapping[int, Fused]:
+        """The tools' scores out of all signals, by the kind of request."""
+        whole, *parts = signals
+        fused = fuse(tools, whole, parts, weights=weights, extras=extras, scale=on)
+        if compared.has_order:
+            return in_order(fused, whole, parts, on)
+        if compared.reading.question:
+            return put_lower(fused, set(filter(self._changes, tools)))
+        return fused
 
     def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
         """The tools that labels expect for this query, of those that can be had."""
@@ -305,10 +334,9 @@ class Router:
         self,
         texts: Sequence[str],
         request: Request,
-        scope: Scope | None,
+        reach: "_Reach",
         *,
         near: Set[int] | None,
-        off: frozenset[int],
         learned: bool,
     ) -> tuple[DenseScores, str]:
         if not texts[0].strip():
@@ -320,9 +348,9 @@ class Router:
         dense = self._compare.compare(
             texts,
             server=request.server.strip(),
-            scope=scope,
+            scope=reach.scope,
             near=near,
-            off=Scope(tool_ids=off) if off else None,
+            off=Scope(tool_ids=reach.off) if reach.off else None,
             learned=learned,
         )
         return dense, "" if dense.whole else NOT_INDEXED
@@ -379,6 +407,16 @@ class Router:
 def _typed(scored: Scored) -> str:
     """The query as typed."""
     return scored.request.query or scored.request.tool
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Tools that a session may see, on or only switched off, and the filters for the SQL."""
+
+    on: frozenset[int]
+    off: frozenset[int]
+    scope: Scope | None
+    words_scope: Scope | None  # for words, which also find tools that are off
 
 
 @dataclass(frozen=True, slots=True)
