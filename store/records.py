@@ -66,8 +66,23 @@ class EntryRecord:
     disabled: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfDescription:
+    """Answers of a server about itself, beside its tools."""
+
+    server_info: Json = field(default_factory=dict)
+    capabilities: Json = field(default_factory=dict)
+    instructions: str = ""
+    prompts: tuple[Json, ...] = ()
+    resources: tuple[Json, ...] = ()
+    templates: tuple[Json, ...] = ()
+    list_hash: str = ""
+    # protocol, client capabilities, era, home, signed_in
+    taken_with: Json = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
-class ServerRecord:
+class ServerRecord(SelfDescription):
     """One server of the catalogue; `name` is unique and is the first part of its tools' ids."""
 
     id: int
@@ -78,16 +93,6 @@ class ServerRecord:
     problem: str  # "" when there is none
     entries: tuple[EntryRecord, ...] = ()
     stderr: str = ""  # last lines, redacted
-    taken_with: Json = field(
-        default_factory=dict
-    )  # protocol, client capabilities, era, home, signed_in
-    server_info: Json = field(default_factory=dict)
-    capabilities: Json = field(default_factory=dict)
-    instructions: str = ""
-    prompts: tuple[Json, ...] = ()
-    resources: tuple[Json, ...] = ()
-    templates: tuple[Json, ...] = ()
-    list_hash: str = ""
     read_at: float = 0.0  # seconds since the epoch, 0 when never read
     disabled: bool = False  # by the user, in Toolcrib: neither started nor served
     former: tuple[str, ...] = ()  # names that it had, by which hosts' files may still call it

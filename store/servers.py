@@ -10,7 +10,14 @@ import apsw
 
 from store.damage import TEXTS_DAMAGED, json_array, json_object, server_spec
 from store.findings import APPROVED
-from store.records import RETIRED, EntryRecord, Launched, ServerRecord, ServerSpec
+from store.records import (
+    RETIRED,
+    EntryRecord,
+    Launched,
+    SelfDescription,
+    ServerRecord,
+    ServerSpec,
+)
 from store.serving import HELD_TEXTS
 from store.typed import Json, compact_json
 
@@ -256,26 +263,24 @@ def set_status(
 def save_reading(
     db: apsw.Connection,
     server_id: int,
+    reading: SelfDescription,
     *,
-    server_info: Json,
-    capabilities: Json,
-    instructions: str,
-    prompts: Sequence[Json],
-    resources: Sequence[Json],
-    templates: Sequence[Json],
-    list_hash: str,
-    taken_with: Json,
+    texts: Sequence[Json] = (),
     at: float,
 ) -> None:
-    """Store the server's description of itself, beside its tools."""
+    """Store a server's description of itself, and the findings in its texts."""
+    taken_with = {**reading.taken_with, HELD_TEXTS: list(texts)}
     db.execute(
         "UPDATE servers SET server_info = ?, capabilities = ?, instructions = ?, prompts = ?,"
         " resources = ?, templates = ?, list_hash = ?, taken_with = ?, read_at = ? WHERE id = ?",
         (
-            *(compact_json(x) for x in (server_info, capabilities)),
-            instructions,
-            *(compact_json(x) for x in (list(prompts), list(resources), list(templates))),
-            list_hash,
+            compact_json(reading.server_info),
+            compact_json(reading.capabilities),
+            reading.instructions,
+            compact_json(reading.prompts),
+            compact_json(reading.resources),
+            compact_json(reading.templates),
+            reading.list_hash,
             compact_json(taken_with),
             at,
             server_id,

@@ -141,32 +141,29 @@ def plan(
     *,
     catalog: Catalog,
     mode: str,
-    profile: str,
     gateway_path: Path,
     history: Sequence[ExportRecord] = (),
     endpoint: Endpoint | None = None,
     also: Sequence[str] | None = None,
-    more: Sequence[str] = (),
     now: Catalog | None = None,
 ) -> Plan:
-    """The export of a profile to a host; reads files, writes nothing, starts nothing.
+    """The export of the catalogue's profile to a host; reads files, writes and starts nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): with them a plan starts
     from the file as it was before Toolcrib, whatever mode it is in now. With an `endpoint` the
     one entry for all servers is its URL instead of a command. That entry reaches the servers that
     the files name without Toolcrib, and those of `also`, which other hosts have; None keeps those
-    that were added before; `more` come on top. `now` is the catalogue as the host's present
-    profile sees it.
+    that were added before. `now` is the catalogue as the host's present profile sees it.
     """
     facts = host(host_id)
-    empty = Plan(facts, mode, profile, restart_hint=facts.restart)
+    empty = Plan(facts, mode, catalog.profile.name, restart_hint=facts.restart)
     refusal = _refusal(facts, mode, gateway_path)
     if endpoint is not None and not refusal:
         in_project = places.project is not None
         refusal = why_no_url(facts, mode, endpoint, in_project=in_project)
     if refusal:
         return replace(empty, refusal=refusal)
-    call = GatewayCall.here(gateway_path, profile, places)
+    call = GatewayCall.here(gateway_path, empty.profile, places)
     try:
         if not facts.writable:
             title = f"Toolcrib reads the files of {facts.name} but does not write them"
@@ -176,9 +173,10 @@ def plan(
             call = replace(call, address=address)
             empty = replace(empty, over_http=True, endpoint=endpoint, address=address)
         if isinstance(endpoint, TeamEndpoint):
-            also, more = endpoint.reaches, ()
-        extra = also if also is not None else _added(history, empty, places, catalog)
-        empty = replace(empty, also=_checked([*extra, *more], catalog, empty))
+            also = endpoint.reaches
+        elif also is None:
+            also = added_before(history, mode, places, catalog)
+        empty = replace(empty, also=_checked(also, catalog, empty))
         made = _plan(empty, places, catalog, call, history, now or catalog)
         return _linked(made, places, call, catalog)
     except NotWrittenError as error:
@@ -187,7 +185,7 @@ def plan(
         behind = reaches or _own_names(facts, catalog)
         call = replace(call, behind=behind or (_SOME_SERVER,))
         if endpoint is not None:
-            call = replace(call, address=endpoint.example(profile, call.behind))
+            call = replace(call, address=endpoint.example(empty.profile, call.behind))
             token = "your team token" if reaches else "the output of `toolcrib backend http token`"
             words = f"{words} Replace TOKEN with {token}."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
@@ -220,15 +218,15 @@ def _own_names(facts: HostFacts, catalog: Catalog) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.server.name for row in host_rows(facts, catalog)))
 
 
-def _added(
-    history: Sequence[ExportRecord], empty: Plan, places: Places, catalog: Catalog
+def added_before(
+    history: Sequence[ExportRecord], mode: str, places: Places, catalog: Catalog
 ) -> list[str]:
     """Servers of other hosts that the newest such write added by name, as they are called now."""
     in_project = places.project is not None
     newest = next(
         (one for one in in_force(history) if (one.scope == "project") == in_project), None
     )
-    if newest is None or newest.mode != THROUGH or empty.mode != THROUGH:
+    if newest is None or newest.mode != THROUGH or mode != THROUGH:
         return []
     names = {str(name) for name in newest.detail.get("also", ())}
     return [one.name for one in catalog.servers if one.is_called(names) and one.trusted]

@@ -54,12 +54,10 @@ class GatewayCall:
     behind: tuple[str, ...] = ()  # catalogue names of the servers that this entry reaches
 
     @classmethod
-    def here(
-        cls, path: PurePath, profile: str, places: Places, address: Address | None = None
-    ) -> "GatewayCall":
+    def here(cls, path: PurePath, profile: str, places: Places) -> "GatewayCall":
         """The call of the gateway at `path`, for the folder that is used now."""
         moved = moved_folder(places.environ, linux=places.system == "linux")
-        return cls(str(path), profile, moved, address)
+        return cls(str(path), profile, moved)
 
     def args(self, server: str = "") -> list[str]:
         """Arguments before any `--`."""

@@ -85,10 +85,10 @@ class ServerLists:
     def _held(self, row: ServerRow, **parts: Any) -> set[tuple[str, str]]:
         """Kind and name of what is held of these parts of a server's words; each is noted."""
         from app.safety.server_texts import judge_server
+        from store.records import SelfDescription
 
-        empty: Json = {INSTRUCTIONS: "", "server_info": {}, **{kind: [] for kind in NAME_KEYS}}
         before = list_or_empty(row.taken_with.get(HELD_TEXTS))
-        findings = judge_server(**{**empty, **parts}, before=before)
+        findings = judge_server(SelfDescription(**parts), before)
         held = held_texts({HELD_TEXTS: findings})
         for finding in findings:
             if (finding["kind"], finding["name"]) in held:

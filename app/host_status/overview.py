@@ -9,7 +9,7 @@ from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
 from app.export.history import newest_in_files
 from app.export.http.of_team import endpoint_of, servers_of
-from app.export.plan import Plan, plan
+from app.export.plan import Plan, added_before, plan
 from app.hooks.rules import rules_status
 from app.hooks.status import hook_status
 from app.host_status.recommend import recommend
@@ -90,18 +90,18 @@ def prepare(
     history = exports.for_host(db, host_id)
     gets = profile_of([record for record in history if record.scope != "project"])
     others = gets in names(db) and gets != catalog.profile.name
-    if also is None and mode == THROUGH:
-        more = (*servers_of(db, catalog), *more)
+    if also is None:
+        also = added_before(history, mode, places, catalog)
+        if mode == THROUGH:
+            also += servers_of(db, catalog)
     return plan(
         places,
         host_id,
         catalog=catalog,
         mode=mode,
-        profile=catalog.profile.name,
         gateway_path=gateway_program(),
         history=history,
         endpoint=endpoint_of(db, catalog.profile.name, endpoint),
-        also=also,
-        more=more,
+        also=(*also, *more),
         now=load_catalog(db, gets, catalog.encoding) if others else catalog,
     )

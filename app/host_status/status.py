@@ -83,49 +83,57 @@ def host_status(
 
     Without the `endpoint` an outdated URL in its files is not noticed.
     """
-    readings = read_host(places, facts)
-    advice = recommend(facts, catalog)
     active = [record for record in in_force(history) if record.scope != "project"]
-    mode = mode_of(active)
-    http = is_over_http(active)
-    drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
-    broken = next((reading for reading in readings if reading.problem), None)
-    problem = _with_file(broken) if broken is not None else ""
-    base = HostStatus(
-        facts,
-        IN_SYNC,
-        mode,
-        0,
-        problem,
-        readings,
-        _fitting(advice, facts, catalog, readings) if mode == AS_IS else advice,
-        catalog,
-        drift,
-        profile=profile_of(active),
-        http=http,
-        native=is_native(active),
-        beside=added_since(active),
-    )
-    if not readings and not active:
+    base = _as_found(places, facts, catalog, active)
+    if not base.readings and not active:
         return replace(base, state=NOT_FOUND)
-    if problem:
+    if base.problem:
         return replace(base, state=UNREADABLE)
-    lost = any(one.state != OUTSIDE or one.entries or not one.now for one in drift)
-    if lost or mode == AS_IS or (http and endpoint is None):
-        return replace(base, state=OUTSIDE) if drift else base
+    held_against = endpoint if base.http else None
+    lost = any(one.state != OUTSIDE or one.entries or not one.now for one in base.drift)
+    if lost or base.mode == AS_IS or (base.http and held_against is None):
+        return replace(base, state=OUTSIDE) if base.drift else base
     again = plan(
         places,
         facts.id,
         catalog=catalog,
-        mode=mode,
-        profile=catalog.profile.name,
+        mode=base.mode,
         gateway_path=gateway_path,
         history=history,
-        endpoint=endpoint if http else None,
+        endpoint=held_against,
     )
-    state = CHANGES if again.files else IN_SYNC
-    if drift and (again.files or again.refusal):
-        state = OUTSIDE  # else only keys changed that are nothing to Toolcrib
-    if http and endpoint is not None and state == IN_SYNC and not endpoint.answers:
-        state = ENDPOINT_OFF
+    state = _state(base.drift, again, held_against)
     return replace(base, state=state, changes=len(again.changes), plan=again)
+
+
+def _as_found(
+    places: Places, facts: HostFacts, catalog: Catalog, active: Sequence[ExportRecord]
+) -> HostStatus:
+    """The host by its files and the writes in force, before a plan is compared."""
+    readings = read_host(places, facts)
+    advice, mode = recommend(facts, catalog), mode_of(active)
+    broken = next((reading for reading in readings if reading.problem), None)
+    return HostStatus(
+        facts,
+        IN_SYNC,
+        mode,
+        0,
+        _with_file(broken) if broken is not None else "",
+        readings,
+        _fitting(advice, facts, catalog, readings) if mode == AS_IS else advice,
+        catalog,
+        tuple(one for one in find_drift(active) if one.state != IN_SYNC),
+        profile=profile_of(active),
+        http=is_over_http(active),
+        native=is_native(active),
+        beside=added_since(active),
+    )
+
+
+def _state(drift: Sequence[Drift], again: Plan, endpoint: Endpoint | None) -> str:
+    """The state by the plan of writing again."""
+    if drift and (again.files or again.refusal):
+        return OUTSIDE  # else only keys changed that are nothing to Toolcrib
+    if again.files:
+        return CHANGES
+    return ENDPOINT_OFF if endpoint is not None and not endpoint.answers else IN_SYNC

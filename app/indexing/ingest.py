@@ -23,8 +23,6 @@ from store import findings, market, profiles, servers, tools
 from store.connection import transaction
 from store.hashes import canonical_text
 from store.records import Finding, NewTool, ServerRecord, ToolDelta, ToolRecord
-from store.serving import HELD_TEXTS
-from store.typed import Json
 
 Judged = Mapping[str, Sequence[Finding]]  # by the hash of the text
 
@@ -48,32 +46,9 @@ def save_reading(
     servers.set_status(db, server_id, reading.status, reading.problem, reading.stderr)
     if not reading.read:
         return ToolDelta()
-    servers.save_reading(
-        db,
-        server_id,
-        server_info=reading.server_info,
-        capabilities=reading.capabilities,
-        instructions=reading.instructions,
-        prompts=reading.prompts,
-        resources=reading.resources,
-        templates=reading.templates,
-        list_hash=reading.list_hash,
-        taken_with={**reading.taken_with, HELD_TEXTS: _judged(reading, before)},
-        at=at,
-    )
+    texts = judge_server(reading, findings_of(before))
+    servers.save_reading(db, server_id, reading, texts=texts, at=at)
     return _save_tools(db, before, reading.tools, judged, at)
-
-
-def _judged(reading: Reading, before: ServerRecord) -> list[Json]:
-    """Findings in what the server says beside its tools."""
-    return judge_server(
-        instructions=reading.instructions,
-        server_info=reading.server_info,
-        prompts=reading.prompts,
-        resources=reading.resources,
-        templates=reading.templates,
-        before=findings_of(before),
-    )
 
 
 def ingest(

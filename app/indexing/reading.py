@@ -1,11 +1,10 @@
 """Result of reading one server, and the limits it is read under."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.core.settings import Settings
 from app.indexing.raw_tools import TOOL_BYTES
-from store.records import READ, NewTool
-from store.typed import Json
+from store.records import READ, NewTool, SelfDescription
 
 # the two ways of greeting: initialize (to 2025-11-25) and server/discover (2026-07-28)
 LEGACY, MODERN = "legacy", "modern"
@@ -35,20 +34,12 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(SelfDescription):
     """A server's answers about itself, or the reason that it gave none; holds no secret value."""
 
     status: str = READ
     problem: str = ""
     tools: tuple[NewTool, ...] = ()
-    server_info: Json = field(default_factory=dict)
-    capabilities: Json = field(default_factory=dict)
-    instructions: str = ""
-    prompts: tuple[Json, ...] = ()
-    resources: tuple[Json, ...] = ()
-    templates: tuple[Json, ...] = ()
-    list_hash: str = ""
-    taken_with: Json = field(default_factory=dict)
     stderr: str = ""  # last lines, redacted
     messages: tuple[tuple[float, bool, str], ...] = ()  # at, sent by us, the line; redacted
 

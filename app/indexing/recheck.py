@@ -44,12 +44,4 @@ def recheck(db: apsw.Connection, *, keep_going: Callable[[], bool], at: float) -
 def _recheck_servers(db: apsw.Connection) -> None:
     for server in servers.all_servers(db):
         if server.read_at:
-            judgement = judge_server(
-                instructions=server.instructions,
-                server_info=server.server_info,
-                prompts=server.prompts,
-                resources=server.resources,
-                templates=server.templates,
-                before=findings_of(server),
-            )
-            servers.save_texts(db, server.id, judgement)
+            servers.save_texts(db, server.id, judge_server(server, findings_of(server)))

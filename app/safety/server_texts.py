@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from app.safety.judgement import judge
 from app.safety.texts import Passage, json_passages
+from store.records import SelfDescription
 from store.serving import INSTRUCTIONS, PROMPTS, RESOURCES, SERVER_INFO, TEMPLATES
 from store.typed import Json
 
@@ -16,36 +17,26 @@ _MOST_ENTRIES = 500  # of a list that are read
 _REMARK = "info"
 
 
-def judge_server(
-    *,
-    instructions: str,
-    server_info: Json,
-    prompts: Sequence[Json],
-    resources: Sequence[Json],
-    templates: Sequence[Json],
-    before: Iterable[Json] = (),
-) -> list[Json]:
+def judge_server(server: SelfDescription, before: Iterable[Json] = ()) -> list[Json]:
     """One finding for each part that something speaks against; decisions on the same text stay.
 
     `before` are the findings of the last reading.
     """
     decided = {(f["kind"], f["name"], f["hash"]): f["decided"] for f in before}
-    parts = _parts(instructions, server_info, (prompts, resources, templates))
     return [
         {**finding, "decided": decided.get((finding["kind"], finding["name"], finding["hash"]), "")}
-        for kind, name, passages in parts
+        for kind, name, passages in _parts(server)
         for finding in _finding(kind, name, passages)
     ]
 
 
-def _parts(
-    instructions: str, server_info: Json, lists: Sequence[Sequence[Json]]
-) -> Iterator[tuple[str, str, list[Passage]]]:
-    yield INSTRUCTIONS, "", [Passage("instructions", instructions)]
-    yield SERVER_INFO, "", json_passages(server_info, "serverInfo")
-    keys = (PROMPTS, "name", "prompt"), (RESOURCES, "uri", "resource")
-    for (kind, key, label), entries in zip(
-        (*keys, (TEMPLATES, "uriTemplate", "resource template")), lists, strict=True
+def _parts(server: SelfDescription) -> Iterator[tuple[str, str, list[Passage]]]:
+    yield INSTRUCTIONS, "", [Passage("instructions", server.instructions)]
+    yield SERVER_INFO, "", json_passages(server.server_info, "serverInfo")
+    for kind, entries, key, label in (
+        (PROMPTS, server.prompts, "name", "prompt"),
+        (RESOURCES, server.resources, "uri", "resource"),
+        (TEMPLATES, server.templates, "uriTemplate", "resource template"),
     ):
         for entry in entries[:_MOST_ENTRIES]:
             name = str(entry.get(key) or "")

@@ -14,7 +14,7 @@ from app.secrets.secret_store import SecretStore, install_key
 from store import profiles, servers, teams, tools
 from store.findings import KEPT
 from store.hashes import tool_hash
-from store.records import MANUAL, READ, EntryRecord, NewTool
+from store.records import MANUAL, READ, EntryRecord, NewTool, SelfDescription
 from store.teams import TeamRecord, TeamRow
 from store.typed import Json, JsonMapping
 
@@ -125,19 +125,10 @@ class TeamCatalogue:
         db, at = self._db, self._ctx.clock()
         ordered = sorted(rows, key=lambda row: (int(row.body.get("position", 0)), row.remote_id))
         new = [_new_tool(row.body) for row in ordered]
-        servers.save_reading(
-            db,
-            server.local_id,
-            server_info={},
-            capabilities={"tools": {}},
-            instructions=str(server.body.get("instructions", "")),
-            prompts=(),
-            resources=(),
-            templates=(),
-            list_hash="",
-            taken_with={},
-            at=at,
+        described = SelfDescription(
+            capabilities={"tools": {}}, instructions=str(server.body.get("instructions", ""))
         )
+        servers.save_reading(db, server.local_id, described, at=at)
         servers.set_status(db, server.local_id, READ, "", "")
         delta = tools.save_list(db, server.local_id, new, at)
         tools.trust(db, (*delta.added, *delta.changed))

@@ -9,7 +9,7 @@ import apsw
 
 from store import servers, tools
 from store.connection import transaction
-from store.records import READ, EntryRecord, NewTool, ServerSpec, TokenCount
+from store.records import READ, EntryRecord, NewTool, SelfDescription, ServerSpec, TokenCount
 
 AT = 1_790_000_000.0
 
@@ -77,19 +77,9 @@ def _place(db: apsw.Connection, server: DemoServer) -> None:
     new = [_tool(tool) for tool in server.tools]
     if server.status == READ:
         tools.save_list(db, placed, new, AT)
-        servers.save_reading(
-            db,
-            placed,
-            server_info={"name": server.name, "version": "1.0"},
-            capabilities={},
-            instructions="",
-            prompts=(),
-            resources=(),
-            templates=(),
-            list_hash=key,
-            taken_with={},
-            at=AT,
-        )
+        info = {"name": server.name, "version": "1.0"}
+        described = SelfDescription(server_info=info, list_hash=key)
+        servers.save_reading(db, placed, described, at=AT)
     servers.set_status(db, placed, server.status, server.problem)
     sizes = {tool.name: tool.tokens for tool in server.tools}
     rows = tools.tools(db, placed)

@@ -18,7 +18,7 @@ from app.secrets.secret_store import SecretStore
 from store import events, profiles, servers, tools
 from store.connection import open_store, transaction
 from store.hashes import tool_hash
-from store.records import EntryRecord, NewTool, Summary
+from store.records import EntryRecord, NewTool, SelfDescription, Summary
 from store.search import save_keywords
 
 _HELLO = {
@@ -152,9 +152,7 @@ def _save(db, server_id: int, reading: dict | None) -> None:
     for raw in reading["tools"]:
         new.append(NewTool(raw.get("name", ""), raw, tool_hash(raw)))
     tools.save_list(db, server_id, new, now)
-    servers.save_reading(
-        db,
-        server_id,
+    described = SelfDescription(
         server_info=reading.get("serverInfo", {}),
         capabilities=reading.get("capabilities", {}),
         instructions=reading.get("instructions", ""),
@@ -163,8 +161,8 @@ def _save(db, server_id: int, reading: dict | None) -> None:
         templates=reading["resourceTemplates"],
         list_hash=str(len(new)),
         taken_with={"protocol": reading.get("protocolVersion", ""), "era": reading["era"]},
-        at=now,
     )
+    servers.save_reading(db, server_id, described, at=now)
     rows = tools.tools(db, server_id)
     save_keywords(db, [keyword_row(tool) for tool in rows])
     tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in rows])

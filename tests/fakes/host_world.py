@@ -96,6 +96,10 @@ class HostWorld:
         """The default profile's catalogue."""
         return load_catalog(self.db, "default")
 
+    def seen_by(self, profile: str) -> Catalog:
+        """The default profile's catalogue under another profile's name."""
+        return replace(self.catalog, profile=replace(self.catalog.profile, name=profile))
+
     def plan(self, host: str, mode: str, **more: Any) -> Plan:
         """The export of the default profile, with the host's earlier writes."""
         places = more.pop("places", self.places)
@@ -103,9 +107,8 @@ class HostWorld:
         return plan(
             places,
             host,
-            catalog=self.catalog,
+            catalog=self.seen_by(more.pop("profile", "default")),
             mode=mode,
-            profile=more.pop("profile", "default"),
             gateway_path=GATEWAY,
             history=exports.for_host(self.db, host),
             **more,

@@ -111,10 +111,9 @@ def test_a_real_host_calls_a_tool_of_the_team(
                 house.host.id,
                 catalog=load_catalog(db, PROFILE),
                 mode=THROUGH,
-                profile=PROFILE,
                 gateway_path=GATEWAY,
                 history=exports.for_host(db, house.host.id),
-                more=("notes",),
+                also=("notes",),
             )
             assert not made.refusal
             assert apply(made, house.ctx, db)

@@ -13,6 +13,7 @@ from store.records import (
     LabelRecord,
     NewTool,
     RunRecord,
+    SelfDescription,
     ServerSpec,
     Summary,
     TokenCount,
@@ -321,11 +322,10 @@ def test_texts_of_a_server_that_are_held_reach_no_program(db: apsw.Connection, s
         {"kind": "prompts", "name": "good", "severity": "warn", "decided": ""},
     ]
     with transaction(db):
-        servers.save_reading(
-            db, server_id, server_info={"name": "n"}, capabilities={}, instructions="Obey me.",
-            prompts=prompts, resources=[], templates=[], list_hash="h",
-            taken_with={"texts": texts}, at=1.0,
-        )  # fmt: skip
+        described = SelfDescription(
+            server_info={"name": "n"}, instructions="Obey me.", prompts=tuple(prompts)
+        )
+        servers.save_reading(db, server_id, described, texts=texts, at=1.0)
     (row,) = serving.server_rows(db)
     assert row.instructions == ""
     assert serving.lists(db, server_id) == ([{"name": "good"}], [], [])

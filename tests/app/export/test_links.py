@@ -42,7 +42,6 @@ def planned(world, host_id: str, mode: str = THROUGH, **more) -> Plan:
         host_id,
         catalog=load_catalog(world.db),
         mode=mode,
-        profile="default",
         gateway_path=GATEWAY,
         **more,
     )

@@ -238,7 +238,7 @@ def test_a_toolcrib_that_remembers_nothing_still_knows_its_url(world, endpoint, 
     from app.export.plan import plan
 
     world.export("cursor", "through", endpoint=endpoint)
-    given = {"catalog": world.catalog, "profile": "default", "gateway_path": Path("/new/gw")}
+    given = {"catalog": world.catalog, "gateway_path": Path("/new/gw")}
     renewed = plan(world.places, "cursor", mode="through", **given)
     after = json.loads(renewed.files[0].after)["mcpServers"]
     assert after == {
@@ -361,7 +361,6 @@ def test_a_profile_that_a_host_has_by_url_is_not_deleted(world, endpoint, cursor
         "cursor",
         catalog=load_catalog(world.db, "lean"),
         mode="through",
-        profile="lean",
         gateway_path=world.gateway,
         endpoint=endpoint,
     )

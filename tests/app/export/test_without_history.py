@@ -22,9 +22,8 @@ def forgetful(
     return plan(
         world.places,
         host,
-        catalog=world.catalog,
+        catalog=world.seen_by(profile),
         mode=mode,
-        profile=profile,
         gateway_path=Path(gateway),
         also=also,
     )

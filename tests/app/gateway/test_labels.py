@@ -10,6 +10,7 @@ from raw_host import RpcError
 from app.safety.server_texts import judge_server
 from store import events
 from store.connection import open_store, transaction
+from store.records import SelfDescription
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 SERVER = Path(__file__).parents[2] / "fakes" / "scripted_server.py"
@@ -58,11 +59,12 @@ def judged(database):
         sql = "SELECT id, taken_with, prompts, resources, templates, instructions FROM servers"
         for id_, taken, prompts, resources, templates, instructions in list(db.execute(sql)):
             found = judge_server(
-                instructions=instructions,
-                server_info={},
-                prompts=json.loads(prompts),
-                resources=json.loads(resources),
-                templates=json.loads(templates),
+                SelfDescription(
+                    instructions=instructions,
+                    prompts=json.loads(prompts),
+                    resources=json.loads(resources),
+                    templates=json.loads(templates),
+                )
             )
             taken = json.dumps({**json.loads(taken), "texts": found})
             db.execute("UPDATE servers SET taken_with = ? WHERE id = ?", (taken, id_))

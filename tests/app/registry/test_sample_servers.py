@@ -91,15 +91,5 @@ def test_the_samples_warn_of_nothing(tmp_path: Path) -> None:
     ]
     details = [one.detail for many in check_all(records).values() for one in many]
     for reading in readings.values():
-        details += [
-            str(one)
-            for one in judge_server(
-                instructions=reading.instructions,
-                server_info=reading.server_info,
-                prompts=reading.prompts,
-                resources=reading.resources,
-                templates=reading.templates,
-                before=(),
-            )
-        ]
+        details += [str(one) for one in judge_server(reading)]
     assert details == []

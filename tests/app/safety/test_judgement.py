@@ -17,7 +17,7 @@ from app.safety.server_texts import judge_server
 from app.safety.texts import Passage, json_passages
 from resources.sample.config import SCRIPT
 from resources.sample.server import NAMES
-from store.records import ToolRecord
+from store.records import SelfDescription, ToolRecord
 from tests.fakes.cpu_time import CpuTime
 
 
@@ -258,13 +258,6 @@ def test_a_name_is_read_as_the_sentence_that_it_spells(name: str) -> None:
     assert severity("Adds numbers", name=name) == "block"
 
 
-EMPTY: dict[str, Any] = {
-    "instructions": "",
-    "server_info": {"name": "notes", "version": "1"},
-    "prompts": (),
-    "resources": (),
-    "templates": (),
-}
 SAID = [
     ({"instructions": BAD}, "instructions", "instructions"),
     ({"server_info": {"title": BAD}}, "serverInfo", "serverInfo.title"),
@@ -282,17 +275,17 @@ SAID = [
 
 @pytest.mark.parametrize(("parts", "kind", "place"), SAID)
 def test_what_a_server_says_beside_its_tools_is_read(parts: Any, kind: str, place: str) -> None:
-    (finding,) = judge_server(**{**EMPTY, **parts})
+    (finding,) = judge_server(SelfDescription(**parts))
     assert (finding["severity"], finding["kind"], finding["decided"]) == ("block", kind, "")
     assert place in finding["detail"]
 
 
 def test_a_decision_on_a_servers_text_stays_while_the_text_does() -> None:
-    (finding,) = judge_server(**{**EMPTY, "instructions": BAD})
+    (finding,) = judge_server(SelfDescription(instructions=BAD))
     before = [{**finding, "decided": "approved"}]
-    (again,) = judge_server(**{**EMPTY, "instructions": BAD}, before=before)
+    (again,) = judge_server(SelfDescription(instructions=BAD), before)
     assert again["decided"] == "approved"
-    (other,) = judge_server(**{**EMPTY, "instructions": f"{BAD} Now."}, before=before)
+    (other,) = judge_server(SelfDescription(instructions=f"{BAD} Now."), before)
     assert other["decided"] == ""
 
 

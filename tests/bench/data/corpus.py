@@ -19,6 +19,7 @@ from store.records import (
     EntryRecord,
     NewTool,
     RequestRecord,
+    SelfDescription,
     ServerSpec,
     Summary,
     ToolRecord,
@@ -98,19 +99,8 @@ def _add_requests(
 
 
 def _describe(db: apsw.Connection, server_id: int, about: str) -> None:
-    servers.save_reading(
-        db,
-        server_id,
-        server_info={"description": about},
-        capabilities={},
-        instructions=about,
-        prompts=[],
-        resources=[],
-        templates=[],
-        list_hash="",
-        taken_with={},
-        at=0.0,
-    )
+    described = SelfDescription(server_info={"description": about}, instructions=about)
+    servers.save_reading(db, server_id, described, at=0.0)
 
 
 def _by_server(given: QuerySet) -> dict[str, list[SetTool]]:

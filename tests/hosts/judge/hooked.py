@@ -61,7 +61,6 @@ class HookedHousehold(Household):
                 self.host.id,
                 catalog=load_catalog(db),
                 mode=mode,
-                profile="default",
                 gateway_path=GATEWAY,
                 history=exports.for_host(db, self.host.id),
             )

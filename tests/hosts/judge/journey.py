@@ -95,7 +95,6 @@ class Household:
                 self.host.id,
                 catalog=load_catalog(db),
                 mode=mode,
-                profile="default",
                 gateway_path=GATEWAY,
                 history=exports.for_host(db, self.host.id),
                 endpoint=endpoint,
