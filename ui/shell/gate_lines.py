@@ -39,26 +39,20 @@ def gate_lines(
 ) -> tuple[GateLine, ...]:
     """All gates in their order; those after the one that fails were not asked."""
     failed = GATES.index(tool.gate) if tool.gate else len(GATES)
-    values = {
-        SCORE: _score(tool, line),
+    passed = {
+        **phrases.PASSED,
         TOP_K: _place(tool, ranked, settings),
         BUDGET: _room(ranked, settings),
     }
-    return tuple(
-        _line(gate, place - failed, tool, values.get(gate, phrases.PASSED.get(gate, "")))
-        for place, gate in enumerate(GATES)
-    )
-
-
-def _line(gate: str, after: int, tool: RankedTool, passed: str) -> GateLine:
-    """One line; `after`: its number of gates behind the one that fails."""
-    title = phrases.title(gate)
-    if after == 0:
-        return GateLine(
-            gate, title, FAILED, passed if gate == SCORE else phrases.value(tool.verdict)
-        )
-    state = PASSED if after < 0 else NOT_ASKED
-    return GateLine(gate, title, state, passed if gate == SCORE or state == PASSED else "")
+    problem = phrases.value(tool.verdict) if tool.gate else ""
+    lines = []
+    for place, gate in enumerate(GATES):
+        state = PASSED if place < failed else FAILED if place == failed else NOT_ASKED
+        value = {PASSED: passed.get(gate, ""), FAILED: problem}.get(state, "")
+        if gate == SCORE:  # known of every tool, whichever gate it fails
+            value = _score(tool, line)
+        lines.append(GateLine(gate, phrases.title(gate), state, value))
+    return tuple(lines)
 
 
 def _score(tool: RankedTool, line: Line) -> str:

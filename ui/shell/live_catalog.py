@@ -91,7 +91,6 @@ class LiveCatalog(QObject):
         self._settle.timeout.connect(self._look)
         tasks.closing.connect(self._unfollow)
         self._own = 0  # changes of ours that are still being written
-        self._shown = False  # True if the next change to be announced is ours
         tasks.changed.connect(self._on_changed)
 
     @property
@@ -242,7 +241,7 @@ class LiveCatalog(QObject):
             return change_profile(db, profile, ctx.paths, at, lambda: change(db))
 
         self._own += 1
-        self._tasks.change(write, self._on_written, self._on_unwritten)
+        self._tasks.change(write, self._on_written, self._on_unwritten, by=self)
 
     def _on_loaded(self, read: _Read) -> None:
         if self._own or read.wanted != self.profile:  # read before a change of ours was written
@@ -261,16 +260,12 @@ class LiveCatalog(QObject):
         if self._version is not None and self._version != number:
             self.load()
 
-    def _on_changed(self, changes: Changes) -> None:
-        if self._shown:
-            self._shown = False
-        elif changes.servers or changes.tools or changes.profile:
+    def _on_changed(self, changes: Changes, by: object) -> None:
+        if by is not self and (changes.servers or changes.tools or changes.profile):
             self.load()
 
     def _on_written(self, _changes: Changes) -> None:
-        """Tasks tells of the change next, which the window shows already."""
         self._own -= 1
-        self._shown = True
 
     def _on_unwritten(self, error: ToolcribError) -> None:
         self._own -= 1

@@ -48,11 +48,12 @@ class Tasks(QObject):
     The functions must not touch widgets; `done`, `failed` and `progress` run on the GUI thread,
     in order, and never after close() nor after their `owner` was deleted. They stay on this side:
     a widget's last reference must not die on a worker thread.
-    Signals: changed(Changes) after a change; failed(ToolcribError) when no one else took it;
-    busy(bool) when the first task starts and the last ends; closing() before the threads end.
+    Signals: changed(Changes, who began it or None) after a change; failed(ToolcribError) when no
+    one else took it; busy(bool) when the first task starts and the last ends; closing() before
+    the threads end.
     """
 
-    changed = Signal(object)
+    changed = Signal(object, object)
     failed = Signal(object)
     busy = Signal(bool)
     closing = Signal()
@@ -132,13 +133,14 @@ class Tasks(QObject):
         fn: Callable[[Db], Changes],
         done: Callable[[Changes], None] | None = None,
         failed: Callable[[ToolcribError], None] | None = None,
+        by: QObject | None = None,
     ) -> None:
         """Run fn(db), which writes, on the store thread; then done and `changed`."""
 
         def ended(changes: Changes) -> None:
             if done is not None:
                 done(changes)
-            self.changed.emit(changes)
+            self.changed.emit(changes, by)
 
         number = self._expect(_Callbacks(ended, failed))
         self._start(self._store, number, lambda: fn(self._open()))

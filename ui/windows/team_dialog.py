@@ -201,7 +201,7 @@ class TeamDialog(Dialog):
         self._job = None
         self.token.clear()
         self._services.show_status(sentence)
-        self._services.tasks.changed.emit(_ALL)
+        self._services.tasks.changed.emit(_ALL, None)
         self._show(self._state)
         self.refresh()
 
@@ -210,7 +210,7 @@ class TeamDialog(Dialog):
         offline = isinstance(error, OfflineError)
         hint = _OFFLINE if offline and self._state.team is not None else error.hint
         self._say(f"{error.title} {hint}".strip())
-        self._services.tasks.changed.emit(_ALL)
+        self._services.tasks.changed.emit(_ALL, None)
         self._show(self._state)
         self.refresh()
 

@@ -111,11 +111,11 @@ class DraftDialog(FormDialog):
         self.warning.say("\n".join(warnings))
         self.note.setVisible(bool(edit.lines))
         self.save.setEnabled(bool(edit.lines))
-        self._services.tasks.changed.emit(_CHANGED)
+        self._services.tasks.changed.emit(_CHANGED, None)
 
     def _sent(self, published: Published) -> None:
         services = self._services
-        services.tasks.changed.emit(_CHANGED)
+        services.tasks.changed.emit(_CHANGED, None)
         services.undo.push(SendDraft(services, published))
         self.accept()
 
@@ -180,7 +180,7 @@ class SendDraft(LateCommand):
 
         def ended(published: Published) -> None:
             self._published = published
-            services.tasks.changed.emit(_CHANGED)
+            services.tasks.changed.emit(_CHANGED, None)
             services.show_status(done)
 
         def refused(error: ToolcribError) -> None:

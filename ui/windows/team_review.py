@@ -103,7 +103,7 @@ class TeamReviewDialog(Dialog):
     def _ended(self, sentence: str) -> None:
         self._sending = False
         self._services.show_status(sentence)
-        self._services.tasks.changed.emit(_ALL)
+        self._services.tasks.changed.emit(_ALL, None)
         self.refresh()
 
     def _failed(self, error: ToolcribError) -> None:
