@@ -12,10 +12,10 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 _VERSION_AT = 60  # place of user_version in the file: https://sqlite.org/fileformat2.html
 
 
-def steps() -> list[tuple[int, str]]:
+def steps(folder: str | os.PathLike[str] = _FOLDER) -> list[tuple[int, str]]:
     """Every migration as (number, file), in order."""
-    names = [name for name in os.listdir(_FOLDER) if name[:4].isdigit() and name.endswith(".sql")]
-    return sorted((int(name[:4]), os.path.join(_FOLDER, name)) for name in names)
+    names = [name for name in os.listdir(folder) if name[:4].isdigit() and name.endswith(".sql")]
+    return sorted((int(name[:4]), os.path.join(folder, name)) for name in names)
 
 
 def version(db: apsw.Connection) -> int:

@@ -1,24 +1,20 @@
-"""Numbered migrations of the team's database (alembic, plain SQL), all in one transaction.
+"""Numbered migrations of the team's database, all that it lacks in one transaction.
 
-Each step is `versions/vNNNN_name.py` beside `versions/NNNN_name.sql`. A step that fails leaves the
-schema as it was; of two processes that migrate at once the second waits and finds nothing to do.
+A step that fails leaves the schema as it was; of two processes that migrate at once the second
+waits and finds nothing to do.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import sqlalchemy
-from alembic import command, op
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-
-from store.team.connecting import connect
+from store.errors import NewerStoreError
+from store.migrate import steps
+from store.team.connecting import Connection, connect
 
 FOLDER = Path(__file__).parent / "migrations"
-LOCK = 7_305_131_207  # advisory lock of those who migrate
-_PREPARE = """
+_LOCK = 7_305_131_207  # advisory lock of those who migrate
+_TABLE = "toolcrib.alembic_version"  # databases of earlier builds have their number there
+_PREPARE = f"""
+SELECT pg_advisory_xact_lock({_LOCK});
 CREATE SCHEMA IF NOT EXISTS toolcrib;
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
@@ -29,65 +25,44 @@ END $$;
 DO $$ BEGIN
     EXECUTE format('GRANT toolcrib_member TO %I', current_user);
 END $$;
+CREATE TABLE IF NOT EXISTS {_TABLE} (version_num varchar(32) PRIMARY KEY);
 SET LOCAL search_path = toolcrib, public;
 """
 
 
 def migrate(dsn: str, folder: Path = FOLDER) -> None:
     """Bring the database to the newest schema; raises what Postgres refuses, changing nothing."""
-    with _connected(dsn) as connection:
-        config = _config(folder)
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
+    with connect(dsn) as db:
+        db.execute(_PREPARE)
+        before, known = _version(db), newest(folder)
+        if before > known:
+            raise NewerStoreError(
+                f"The database was written by a newer Toolcrib (schema {before}, known: {known}).",
+                "Update Toolcrib.",
+            )
+        for number, file in steps(folder):
+            if _text(number) > before:
+                db.execute(Path(file).read_text(encoding="utf-8"))
+        db.execute(f"DELETE FROM {_TABLE}")
+        db.execute(f"INSERT INTO {_TABLE} VALUES (%s)", (known,))
 
 
 def newest(folder: Path = FOLDER) -> str:
     """The number of the last step that this program knows."""
-    return ScriptDirectory.from_config(_config(folder)).get_current_head() or ""
+    return _text(steps(folder)[-1][0])
 
 
 def version(dsn: str) -> str:
     """The number of the last step that the database has, "" before the first."""
-    with _connected(dsn) as connection:
-        made = {"version_table_schema": "toolcrib"}
-        return MigrationContext.configure(connection, opts=made).get_current_revision() or ""
+    with connect(dsn) as db:
+        made = db.execute("SELECT to_regclass(%s)", (_TABLE,)).fetchone()
+        return _version(db) if made and made[0] else ""
 
 
-@contextmanager
-def _connected(dsn: str) -> Iterator[sqlalchemy.Connection]:
-    driver = connect(dsn)  # here, as SQLAlchemy puts errors of its own over psycopg's
-    engine = sqlalchemy.create_engine(
-        "postgresql+psycopg://", creator=lambda: driver, poolclass=sqlalchemy.NullPool
-    )
-    try:
-        with engine.connect() as connection:
-            yield connection
-    finally:
-        engine.dispose()
+def _version(db: Connection) -> str:
+    row = db.execute(f"SELECT version_num FROM {_TABLE}").fetchone()
+    return str(row[0]) if row else ""
 
 
-def prepare(connection: sqlalchemy.Connection) -> None:
-    """Make what every step needs: the schema, extensions and the role of members."""
-    _execute(connection, _PREPARE)
-
-
-def run_sql(name: str) -> None:
-    """Execute a file beside the steps, in the transaction of all."""
-    scripts = op.get_context().script
-    folder = Path(scripts.dir if scripts else FOLDER) / "versions"
-    _execute(op.get_bind(), (folder / name).read_text(encoding="utf-8"))
-
-
-def _execute(connection: sqlalchemy.Connection, sql: str) -> None:
-    """Several statements at once, without SQLAlchemy's reading of colons and percent signs."""
-    driver = connection.connection.driver_connection
-    assert driver is not None
-    driver.execute(sql)
-
-
-def _config(folder: Path) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    return config
+def _text(number: int) -> str:
+    return f"{number:04d}"

@@ -8,25 +8,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from store.errors import NewerStoreError
 from store.team import members, organisations
 from store.team.connecting import as_member, as_owner, open_pool
 from store.team.migrate import FOLDER, migrate, newest, version
 from tests.fakes.team_kit import fresh_database
 
-NEXT = '''"""A step that fails half way."""
-from store.team.migrate import run_sql
-revision = "9999"
-down_revision = "{last}"
-def upgrade() -> None:
-    run_sql("9999_next.sql")
-'''
-
 
 def with_a_step(folder: Path, sql: str) -> Path:
     copied = folder / "migrations"
-    shutil.copytree(FOLDER, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    (copied / "versions/v9999_next.py").write_text(NEXT.format(last=newest()))
-    (copied / "versions/9999_next.sql").write_text(sql)
+    shutil.copytree(FOLDER, copied)
+    (copied / "9999_next.sql").write_text(sql)
     return copied
 
 
@@ -66,6 +58,25 @@ def test_a_step_that_works_is_applied(postgres, tmp_path: Path) -> None:
     with fresh_database(postgres) as dsn:
         migrate(dsn, with_a_step(tmp_path, "CREATE TABLE more (percent text DEFAULT '5 %:x');"))
         assert version(dsn) == "9999"
+        with pytest.raises(NewerStoreError, match=r"schema 9999, known: \d{4}"):
+            migrate(dsn)
+
+
+def test_a_database_of_a_build_with_alembic_goes_on_from_its_step(postgres, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    shutil.copy(FOLDER / "0001_first.sql", first)
+    with fresh_database(postgres, empty=True) as dsn:
+        migrate(dsn, first)
+        with psycopg.connect(dsn) as db:  # as alembic makes it
+            db.execute("DROP TABLE toolcrib.alembic_version")
+            db.execute(
+                "CREATE TABLE toolcrib.alembic_version (version_num VARCHAR(32) NOT NULL,"
+                " CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num));"
+                "INSERT INTO toolcrib.alembic_version VALUES ('0001')"
+            )
+        migrate(dsn)
+        assert version(dsn) == newest()
 
 
 def test_every_table_keeps_organisations_apart(dsn: str) -> None:
