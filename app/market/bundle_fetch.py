@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from app.core.addresses import is_public
 from app.core.text import visible
 from app.market import guards
 from app.market.bundle import NOTHING, Bundle, BundleError, BundleLimits, read_manifest, unpack
@@ -78,7 +79,7 @@ class _Download:
             addresses = self._resolve(parts.hostname or "", parts.port or 443)
         except (OSError, UnicodeError) as error:
             raise self._error(f"is at {parts.hostname}, which is not known.") from error
-        if not self._private and any(map(guards.is_private_address, addresses)):
+        if not self._private and not all(map(is_public, addresses)):
             raise self._error("is at an address of this machine or its network.")
 
     def _write(self, response: httpx2.Response, file: IO[bytes]) -> str:

@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 import orjson
 
+from app.core.addresses import is_public
 from app.core.errors import ToolcribError
 from app.core.text import visible
 from app.market import guards
@@ -244,7 +245,7 @@ class Client:
         self._http.timeout = httpx2.Timeout(self.limits.read_seconds, connect=each)
         if self.private:
             return
-        if not addresses or any(guards.is_private_address(one) for one in addresses):
+        if not addresses or not all(map(is_public, addresses)):
             raise SourceError(
                 f"{self._host} leads to an address of this machine or its network.",
                 "If that is your own registry, add it with --private.",

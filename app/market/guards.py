@@ -4,11 +4,11 @@ An entry's words become a command line and addresses. Nothing of it reaches a sh
 option as an identifier, a URL as a package or another index would run what the list does not name.
 """
 
-import ipaddress
 import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from app.core.addresses import is_public
 from app.core.text import visible
 from app.market.entry import Package, Remote
 
@@ -219,28 +219,14 @@ def is_private(host: str) -> bool:
     if name == "localhost" or name.endswith((".localhost", ".local", ".internal", ".lan", ".home")):
         return True
     if re.fullmatch(r"(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]+|[0-9]+)){0,3}", name):
-        return _is_odd_number(name) or is_private_address(name)
-    return ":" in name and is_private_address(name.partition("%")[0])
+        return _is_odd_number(name) or not is_public(name)
+    return ":" in name and not is_public(name)
 
 
 def _is_odd_number(name: str) -> bool:
     """True if it is an address in another spelling than four decimal numbers."""
     parts = name.split(".")
     return len(parts) != 4 or any(part.startswith("0") and part != "0" for part in parts)
-
-
-def is_private_address(address: str) -> bool:
-    """True if an IP address is not public; also of one that cannot be read."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return True
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        nat64 = ip in ipaddress.ip_network("64:ff9b::/96")
-        inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if nat64 else inner
-        return not ip.is_global or (inner is not None and not inner.is_global)
-    return not ip.is_global or ip.is_multicast
 
 
 def skeleton(name: str) -> str:

@@ -5,14 +5,15 @@ import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 
 import httpx2
 
+from app.core.addresses import is_public
 from app.core.errors import ToolcribError
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Note = Callable[[httpx2.Request, int], None]
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 2_048
 _HOST = re.compile(r"[A-Za-z0-9._:-]*")  # IDNA is ASCII by then
@@ -20,8 +21,6 @@ _FORBIDDEN_PORTS = frozenset(
     {0, 19, 21, 22, 23, 25, 53, 110, 111, 135, 139, 143, 389, 445, 465, 587, 636, 993, 995, 2049,
      2375, 2379, 3306, 5432, 5672, 6379, 9200, 11211, 27017}
 )  # fmt: skip
-_SHARED = ipaddress.ip_network("100.64.0.0/10")
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class RefusedUrlError(ToolcribError):
@@ -61,7 +60,7 @@ class UrlGuard:
             if (parsed.port or _PORTS[parsed.scheme]) in _FORBIDDEN_PORTS:
                 raise _refused("Its port belongs to another service.")
             literal = _literal(parsed.host)
-            if literal is not None and not is_public(literal):
+            if literal and not is_public(literal):
                 raise _refused("Its address is not public.")
         return parsed
 
@@ -76,38 +75,19 @@ class UrlGuard:
         addresses = await self._lookup(url.host, url.port or _PORTS[url.scheme])
         if not addresses:
             raise OSError("no address")
-        if not self.is_inside(url):
-            for text in addresses:  # one inside address among them is how a rebinding begins
-                if not is_public(ipaddress.ip_address(text.partition("%")[0])):
-                    raise _refused("Its name leads to an address that is not public.")
+        # one inside address among them is how a rebinding begins
+        if not self.is_inside(url) and not all(map(is_public, addresses)):
+            raise _refused("Its name leads to an address that is not public.")
         return addresses[0]
 
 
-def is_public(address: Address) -> bool:
-    """True if an address is of the public Internet, also behind the ways of writing IPv4 as 6."""
-    if isinstance(address, ipaddress.IPv6Address):
-        for inner in (address.ipv4_mapped, address.sixtofour):
-            if inner is not None:
-                return is_public(inner)
-        if address in _NAT64 or address.teredo is not None:
-            return False
-        if address.is_site_local:
-            return False
-    elif address in _SHARED:
-        return False
-    return address.is_global and not (address.is_multicast or address.is_reserved)
-
-
-def _literal(host: str) -> Address | None:
-    """The address that a host is, also in the forms that only old libraries read."""
-    try:
-        return ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        pass
-    try:
-        return ipaddress.IPv4Address(socket.inet_aton(host))
-    except (OSError, ValueError):
-        return None
+def _literal(host: str) -> str:
+    """The address that a host is, also in the forms that only old libraries read, or ""."""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(host.strip("[]")))
+    with suppress(OSError, ValueError):
+        return socket.inet_ntoa(socket.inet_aton(host))
+    return ""
 
 
 def _refused(reason: str) -> RefusedUrlError:

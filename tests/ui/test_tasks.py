@@ -44,7 +44,7 @@ def test_answers_keep_their_order(tasks: Tasks, qtbot: QtBot):
 def test_a_change_is_announced(tasks: Tasks, qtbot: QtBot):
     with qtbot.waitSignal(tasks.changed) as caught:
         tasks.change(lambda db: Changes(profile=True))
-    assert caught.args == [Changes(profile=True)]
+    assert caught.args == [Changes(profile=True), None]
 
 
 def test_an_error_reaches_failed_or_the_signal(tasks: Tasks, qtbot: QtBot):

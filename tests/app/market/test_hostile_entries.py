@@ -268,12 +268,15 @@ def test_names_that_can_be_taken_for_each_other_have_one_skeleton(one: str, othe
 @pytest.mark.parametrize(
     "host",
     ["localhost", "LOCALHOST.", "x.local", "127.1", "0x7f.1", "0177.0.0.1", "2130706433", "::1",
-     "fd00::1", "fe80::1%eth0", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "100.64.0.1", "0.0.0.0"],
+     "fd00::1", "fe80::1%eth0", "fec0::1", "ff0e::1", "64:ff9b:1::a00:1", "::ffff:10.0.0.1",
+     "64:ff9b::7f00:1", "2002:a00:1::", "100.64.0.1", "0.0.0.0"],
 )  # fmt: skip
 def test_every_spelling_of_this_network_is_seen(host: str) -> None:
     assert is_private(host)
 
 
-@pytest.mark.parametrize("host", ["example.com", "93.184.216.34", "2606:4700::1111", "1.1.1.1"])
+@pytest.mark.parametrize(
+    "host", ["example.com", "93.184.216.34", "2606:4700::1111", "1.1.1.1", "64:ff9b::808:808"]
+)
 def test_public_hosts_are_not_private(host: str) -> None:
     assert not is_private(host)
