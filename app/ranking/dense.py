@@ -19,8 +19,7 @@ VIEW = "summary"
 POOL = 60
 # If a tool's best request is nearer than the tool itself, its cosine moves this far from its own
 # to the request's: three texts have more luck than one, and what an agent words like a description
-# must not lose to it. Chosen on half of four public sets, of our queries, and of 135 searches
-# worded as an agent words them.
+# must not lose to it.
 REQUEST = 0.6
 # By so much nearer a request must be where only a part of the tools has some (see partly()).
 LEAD = 0.1

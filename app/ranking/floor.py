@@ -1,14 +1,9 @@
 """The floor: a cosine below which no tool of this catalogue fits.
 
-It depends on the encoder, the catalogue and its requests (from .14 to .39 over public sets), so
-every scan sets one, by the tools' own requests or by chit-chat, and labelled queries calibrate it.
-With enough requests it depends on the query too: one that is near to the world (app.ranking.world),
-to what people ask software for in general, must be nearer to the catalogue. On 4,800 held-out
-requests and 3,690 whose servers were left out, taking SHARE of that likeness off the best cosine
-moves the AUC from .735 to .770, and what is refused at 2 % false refusals from 12.5 to 16.8 %.
-Signs of the catalogue alone add less: on 1,040 held-out requests and 929 whose servers were left
-out, margins to the next tools, the share of the query's words that tools hold and their agreement
-with meaning move the AUC from .775 to .789, and an agreement of words rescues none.
+It depends on the encoder, the catalogue and its requests, so every scan sets one, by the tools' own
+requests or by chit-chat, and labelled queries calibrate it. With enough requests it depends on the
+query too: one that is near to the world (app.ranking.world), to what people ask software for in
+general, must be nearer to the catalogue.
 """
 
 import json
@@ -29,9 +24,7 @@ from store import queries, requests, vectors
 if TYPE_CHECKING:
     from app.ranking.dense import Matrix
 
-# This share of the project's own chit-chat is refused where no good query is known. On half of
-# four public sets and on our queries over 1,280 tools, with requests: 62 % of other chit-chat and
-# 1.4 % of good queries (.65: 75 % and 3.3 %).
+# This share of the project's own chit-chat is refused where no good query is known.
 REFUSED = 0.5
 REFUSED_KNOWING = 0.65  # and where good ones are: they hold the floor down
 FALSE_REFUSALS = 0.01  # of known good queries, at most
@@ -40,9 +33,7 @@ FALSE_REFUSALS = 0.01  # of known good queries, at most
 LEAST_REQUESTS = 60
 REFUSED_REQUESTS = 0.015  # chosen on our own queries (docs/decisions/19-floor.md)
 SHARE = 0.7  # of a query's likeness to the world, by which it must be nearer to the catalogue
-# A translation word for word is less near to its tool than the sentences that set the floor. Open
-# halves of both sets of raw queries, with requests: of 51 good ones 1 is refused (3 without this),
-# of 10 that nothing fits 9 (10).
+# A translation word for word is less near to its tool than the sentences that set the floor.
 WORD_BY_WORD = 0.03
 NONE = -1.0  # a floor that refuses nothing
 BLOB = "floor"  # the plain one, which earlier builds read, too

@@ -12,7 +12,7 @@ Scores = Mapping[int, float]  # by tool row id
 # a score does not depend on which other tools were looked at.
 NOTHING = -0.1
 # The lessons of requests widen the gaps between tools. They count this much, so that as many lie
-# within reach of the best as before: with three requests a tool, 3.7 of them on half of six sets.
+# within reach of the best as before.
 GAPS = 0.75
 _NEXT = 0.001  # score between the tools of two orders
 _LEAST_ORDER = 0.8  # of the whole request's best cosine, for an order that counts
@@ -28,9 +28,7 @@ SHORT = 8
 class Lengths:
     """Shares by a query's length; compared on public sets, also leaving each out in turn.
 
-    LONGQ's `least_words` 0.05 and 0.3 are even on the public sets; 0.25 is the least that ranks a
-    product's name first on ten real servers, and more costs our own paraphrased queries (nDCG@10
-    71.1 at 0.25, 70.8 at 0.3, 71.5 at 0.05).
+    `least_words` is the least that ranks a product's name first on ten real servers.
     """
 
     least_words: float = 0.25  # words' weight beside a meaning of 1 for the shortest queries

@@ -1,8 +1,6 @@
 """Embedding of a tool: its texts, each encoded for itself, in one weighted vector.
 
-Fields encoded and weighted apart: SEP-1576. Weights measured on eight public sets and our own
-queries (150 each): against the summary alone nDCG@10 +.6, recall@5 +.8, no set loses .4.
-numpy is loaded when something is mixed.
+Fields encoded and weighted apart: SEP-1576. numpy is loaded when something is mixed.
 """
 
 from collections.abc import Callable, Sequence

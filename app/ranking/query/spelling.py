@@ -1,8 +1,7 @@
 """Typing errors: a word that no tool holds is read as the catalogue's word next to it.
 
 Only unknown words of five small letters and more, by one slip (two from eight letters on) and with
-the same first letter. On half of four public sets with every second long word damaged, nDCG@10 goes
-from 81.0 to 87.6; over five sets as they are it costs 0.05 with requests, 0.27 without.
+the same first letter.
 """
 
 import re
