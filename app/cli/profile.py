@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from functools import partial
 
 import apsw
@@ -17,10 +18,11 @@ from app.cli.options import Run, Verbs, add_group, add_profile, add_verb
 from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.core.settings import ProfileSettings, with_settings
+from app.core.settings import PARTS, ProfileSettings, with_settings
 from app.core.text import plural
 from app.export.policy_writing import change_profile
 from app.policy import profiles
+from app.system.quoting import joined
 
 
 def add(verbs: Verbs) -> None:
@@ -28,7 +30,7 @@ def add(verbs: Verbs) -> None:
     actions = add_group(verbs, "profile")
     add_verb(actions, "list", _list, "every profile")
     show = add_verb(actions, "show", _show, "a profile's tools and settings")
-    show.add_argument("profile", nargs="?", default="default")
+    show.add_argument("profile", nargs="?", default="default", help="default: default")
     for name, help_ in (
         ("on", "turn tools on"),
         ("off", "turn tools off"),
@@ -40,16 +42,16 @@ def add(verbs: Verbs) -> None:
         add_profile(change)
     profile_fit.add(actions)
     create = add_verb(actions, "create", _create, "a new profile")
-    create.add_argument("name")
+    create.add_argument("name", help="a new name")
     create.add_argument("--copy", metavar="P", help="start from this profile")
     rename = add_verb(actions, "rename", _rename, "give a profile another name")
-    rename.add_argument("name")
-    rename.add_argument("new")
+    rename.add_argument("name", help="its name now")
+    rename.add_argument("new", help="its new name")
     delete = add_verb(actions, "delete", _delete, "forget a profile")
-    delete.add_argument("name")
+    delete.add_argument("name", help="as in toolcrib profile list")
     splits.add(actions)
     setting = add_verb(actions, "set", _set, "change a setting, as in routing.k=8")
-    setting.add_argument("assignment", metavar="NAME=VALUE")
+    setting.add_argument("assignment", metavar="NAME=VALUE", help="names: toolcrib profile show")
     add_profile(setting)
 
 
@@ -93,8 +95,29 @@ def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     value = {**_summary(seen), "settings": seen.profile.settings, "list": tools}
     rows = [["tool", "state", "tokens ≈"]]
     rows += [[str(t["tool"]), _state(t), number(int(str(t["tokens"])))] for t in tools]
-    console.result(value, lambda: table(rows, right=frozenset({2})) if tools else NO_TOOLS)
+    settings = ProfileSettings.from_json(seen.profile.settings)
+
+    def text() -> str:
+        known = table(rows, right=frozenset({2})) if tools else NO_TOOLS
+        return "\n".join(
+            [known, "", "Settings, changed by toolcrib profile set:", *_lines(settings)]
+        )
+
+    console.result(value, text)
     return 0
+
+
+def _lines(settings: ProfileSettings) -> Iterable[str]:
+    """Every setting as `toolcrib profile set` takes it."""
+    for name, value in asdict(settings).items():
+        if name in PARTS:
+            yield from (_line(f"{name}.{key}", one) for key, one in value.items())
+        elif name != "other":
+            yield _line(name, value)
+
+
+def _line(name: str, value: object) -> str:
+    return joined([f"{name}={value if isinstance(value, str) else json.dumps(value)}"])
 
 
 def _state(tool: dict[str, object]) -> str:

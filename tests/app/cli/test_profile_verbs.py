@@ -1,5 +1,10 @@
+import shlex
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from app.cli.main import run
 from app.cli.profile import changed_settings
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings
@@ -26,6 +31,19 @@ def test_a_setting_takes_a_value_of_its_type(
 def test_a_setting_of_the_profile_itself() -> None:
     assert changed_settings(ProfileSettings(), "new_tools", "on").new_tools == "on"
     assert changed_settings(ProfileSettings(), "servers", '["a"]').servers == ("a",)
+
+
+def test_show_names_every_setting_as_set_takes_it(
+    verb: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb("profile", "set", 'gateway.approve=["github/delete_*"]')
+    assert run(["profile", "show"]) == 0
+    shown = capsys.readouterr().out.split("profile set:\n")[1].splitlines()
+    assert "routing.k=10" in shown and "'gateway.approve=[\"github/delete_*\"]'" in shown
+    for line in shown:
+        (assignment,) = shlex.split(line)
+        assert run(["profile", "set", assignment]) == 0, line
+    assert verb("profile", "show")["settings"] == {"gateway": {"approve": ["github/delete_*"]}}
 
 
 @pytest.mark.parametrize(

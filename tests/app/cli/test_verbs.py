@@ -345,7 +345,8 @@ def test_without_tools_verbs_say_so_at_once(
     monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "models"))
     for words in (["route", "a file"], ["footprint"], ["profile", "show"]):
         assert run(words) == 0
-        assert capsys.readouterr().out == "No tools are known yet. Read some with: toolcrib scan\n"
+        out = capsys.readouterr().out
+        assert out.splitlines()[0] == "No tools are known yet. Read some with: toolcrib scan"
     assert run(["server", "disable", "x"]) == 1
     assert "No server is known yet: toolcrib scan finds some." in capsys.readouterr().err
     for words in (["calibrate"], ["learn"], ["trust", "x"], ["profile", "off", "x"]):
