@@ -23,7 +23,7 @@ def add(verbs: Verbs) -> None:
         '[{"profile", "tool"}]}, or {"id", "tool", "decision"}.',
     )
     add_profile(approves)
-    approves.add_argument("id", nargs="?", type=int, metavar="NUMBER")
+    approves.add_argument("id", nargs="?", type=int, metavar="NUMBER", help="of the waiting call")
     choice = approves.add_mutually_exclusive_group()
     choice.add_argument("--session", action="store_true", help="allow for this host's session")
     choice.add_argument("--always", action="store_true", help="always allow the tool")

@@ -40,7 +40,7 @@ def add(verbs: Verbs) -> None:
         run_stop,
         "end it (a running host starts the next), or end one server (its next call starts it)",
     )
-    stop.add_argument("server", nargs="?", default="")
+    stop.add_argument("server", nargs="?", default="", help="only this server")
     add_verb(parts, "restart", run_restart, "end it and start the next")
     add_verb(parts, "off", run_off, "a gateway of its own for each host")
     add_verb(parts, "on", run_on, "one process for all hosts (the default)")
@@ -49,8 +49,13 @@ def add(verbs: Verbs) -> None:
     share = add_verb(
         parts, "share", run_share, "show which servers hosts share, and why; or choose it"
     )
-    share.add_argument("server", nargs="?", default="")
-    share.add_argument("choice", nargs="?", choices=(*CHOICES, _AUTO), default=None)
+    share.add_argument("server", nargs="?", default="", help="default: show all")
+    share.add_argument(
+        "choice",
+        nargs="?",
+        choices=(*CHOICES, _AUTO),
+        help="one for all hosts, one for each host or session; auto: as Toolcrib decides",
+    )
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:

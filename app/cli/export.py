@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.catalog.catalog import Catalog, load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import NEEDS_CONSENT, Verbs, add_profile, add_verb
+from app.cli.options import NEEDS_CONSENT, Verbs, add_dry_run, add_profile, add_verb
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError, errors_of
 from app.export import apply as writes
@@ -52,7 +52,7 @@ def add(verbs: Verbs) -> None:
         "here.",
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
-    hosts.add_argument("--project", type=Path, metavar="DIR")
+    hosts.add_argument("--project", type=Path, metavar="DIR", help="also this project's files")
     add_profile(hosts)
     export = add_verb(
         verbs,
@@ -67,7 +67,13 @@ def add(verbs: Verbs) -> None:
         '{"host", "link", "behind"}.',
     )
     export.add_argument("host", help="an id: see toolcrib hosts --all")
-    export.add_argument("--mode", choices=MODES, required=True)
+    export.add_argument(
+        "--mode",
+        choices=MODES,
+        required=True,
+        help="native: the host's own keys leave tools out; pruned: the gateway leaves them out; "
+        "through: one small menu; as-is: as before Toolcrib",
+    )
     export.add_argument(
         "--http",
         action="store_true",
@@ -87,7 +93,7 @@ def add(verbs: Verbs) -> None:
         help="with through: no server of another host, whatever was added before",
     )
     export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
-    export.add_argument("--dry-run", action="store_true")
+    add_dry_run(export)
     export.add_argument(
         "--link",
         action="store_true",

@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "footprint",
         run_footprint,
-        page="Tokens of the tools that are on, counted over name, description and input "
+        page="Counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
         '"verdict"}], "hiding": [{"tool", "kind"}], "twice": [{"server", "host", "names", '
@@ -79,7 +79,12 @@ def add(verbs: Verbs) -> None:
     check.add_argument(
         "--allow-empty", action="store_true", help="pass even if no tool has been read"
     )
-    check.add_argument("--fail-on", choices=("warn", "block"), default="block")
+    check.add_argument(
+        "--fail-on",
+        choices=("warn", "block"),
+        default="block",
+        help="exit with 4 from this verdict on (default: block)",
+    )
     _add_project_options(check)
 
 

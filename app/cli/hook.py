@@ -6,7 +6,7 @@ import apsw
 
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
-from app.cli.options import Verbs, add_group, add_profile, add_verb
+from app.cli.options import Verbs, add_dry_run, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.core.paths import gateway_program
 from app.gateway.backend.rendezvous import why_none
@@ -40,7 +40,7 @@ def add(verbs: Verbs) -> None:
         help="run a program, ask the connected gateway, or (opencode) leave the tools that do not "
         "fit out of the request",
     )
-    install.add_argument("--dry-run", action="store_true")
+    add_dry_run(install)
     add_profile(install)
     remove = add_verb(parts, "remove", run_remove, "remove the hook", 'JSON: {"changed": []}.')
     remove.add_argument("host", help="an id, or all")
@@ -53,9 +53,9 @@ def add(verbs: Verbs) -> None:
         '"state", "words"}]}; "state" is on, off, waiting (for a step of yours in the host), '
         "silent or impossible.",
     )
-    status.add_argument("host", nargs="?", default="")
+    status.add_argument("host", nargs="?", default="", help="only this one")
     run = parts.add_parser("run", help="run by a host; reads the prompt on stdin")
-    run.add_argument("host")
+    run.add_argument("host", help="the host that runs it")
     add_profile(run)
     run.set_defaults(run=run_hook, json=False)
 

@@ -27,7 +27,7 @@ def add(verbs: Verbs) -> None:
     add_verb(actions, "list", run_list, "all of them", f'JSON: {{"labels": [{shown}]}}.')
     added = 'JSON: {"added": N, "labels": N in all}.'
     one = add_verb(actions, "add", run_add, "one query; no tool means that none fits", added)
-    one.add_argument("query")
+    one.add_argument("query", help="what a user would ask")
     one.add_argument("tools", nargs="*", metavar="TOOL", help="server/tool")
     add_profile(one)
     many = add_verb(
@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
         'A JSONL line is {"query", "expected": ["server/tool"]}; a CSV file has the'
         f" columns query and expected, tools joined by {SPLIT}. {added}",
     )
-    many.add_argument("file", type=Path)
+    many.add_argument("file", type=Path, help="ending in .jsonl or .csv")
     taken = add_verb(
         actions,
         "records",
@@ -50,7 +50,7 @@ def add(verbs: Verbs) -> None:
     )
     add_profile(taken)
     gone = add_verb(actions, "delete", run_delete, "forget one", 'JSON: {"deleted": ID}.')
-    gone.add_argument("id", type=int)
+    gone.add_argument("id", type=int, help="its number in toolcrib labels list")
 
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

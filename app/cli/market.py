@@ -83,7 +83,7 @@ def add(verbs: Verbs) -> None:
         "forget a registry and its list; servers that were added stay",
         'JSON: {"removed": NAME}.',
     )
-    removes.add_argument("name")
+    removes.add_argument("name", help="as in toolcrib registry list")
     finds = add_verb(
         verbs,
         "find",
@@ -93,8 +93,10 @@ def add(verbs: Verbs) -> None:
         ' "addable"}], "searched", "note"}.'
         " Nothing is sent anywhere: lists are searched on this machine.",
     )
-    finds.add_argument("query")
-    finds.add_argument("--limit", type=int, default=10, metavar="N")
+    finds.add_argument("query", help="a name, or what the tools should do")
+    finds.add_argument(
+        "--limit", type=int, default=10, metavar="N", help="servers at most (default: 10)"
+    )
     finds.add_argument("--words-only", action="store_true", help="without the encoder")
 
 

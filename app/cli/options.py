@@ -40,6 +40,11 @@ def add_group(verbs: Verbs, name: str, line: str = "", page: str = "") -> Verbs:
     return made.add_subparsers(title="actions", metavar="ACTION", required=True)
 
 
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """The option that writes nothing."""
+    parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
+
+
 def add_profile(parser: argparse.ArgumentParser) -> None:
     """The option that picks a profile."""
     parser.add_argument(

@@ -28,7 +28,7 @@ def add(actions: Verbs) -> None:
         'JSON: {"server", "query", "on": [TOOL], "off": [TOOL], "without", "all_on", "proposed",'
         ' "doubles", "applied"}. Tools that wait in Review count as approved.',
     )
-    parser.add_argument("server")
+    parser.add_argument("server", help="as in toolcrib footprint")
     parser.add_argument(
         "--for", dest="purpose", default="", metavar="TEXT",
         help="its tools for this come first (default: the search that found it)",

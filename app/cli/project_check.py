@@ -30,7 +30,9 @@ def add(verbs: Verbs) -> None:
         f"and writes {FILE_NAME}. Commit it; toolcrib check --project then names every changed "
         'text and every added token. JSON: {"file", "servers", "tools", "tokens"}.',
     )
-    locks.add_argument("--project", type=Path, default=Path(), metavar="DIR")
+    locks.add_argument(
+        "--project", type=Path, default=Path(), metavar="DIR", help="default: this folder"
+    )
     locks.add_argument("--yes", action="store_true", help="start the servers without asking")
 
 

@@ -22,6 +22,9 @@ from app.ranking.rewrite import COMMANDS, Model, commands_here, model_of, what_i
 from store import requests
 from store.records import ToolRecord
 
+_TO_WRITE = "To have them written by a model of yours: toolcrib requests write --missing --command"
+_NONE = f"No tool here has example requests. {_TO_WRITE} claude"
+
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its actions."""
@@ -42,8 +45,8 @@ def add(verbs: Verbs) -> None:
         'JSON: {"tool", "before": [TEXT], "requests": [TEXT]}. Put them back with the'
         ' texts in "before".',
     )
-    edit.add_argument("tool")
-    edit.add_argument("texts", nargs="*", metavar="TEXT")
+    edit.add_argument("tool", help="server/tool")
+    edit.add_argument("texts", nargs="*", metavar="TEXT", help="a request")
     write = add_verb(
         actions,
         "write",
@@ -80,8 +83,13 @@ def add(verbs: Verbs) -> None:
     forget = add_verb(
         actions, "forget", run_forget, "delete what one source wrote", 'JSON: {"deleted": N}.'
     )
-    forget.add_argument("tools", nargs="*")
-    forget.add_argument("--source", choices=tuple(ORIGINS), required=True)
+    forget.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
+    forget.add_argument(
+        "--source",
+        choices=tuple(ORIGINS),
+        required=True,
+        help="who wrote them: the shipped pack, a model, you, or your labelled queries",
+    )
     for action in (show, edit, write, forget):
         add_profile(action)
 
@@ -98,7 +106,7 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     ]
     lines = [["tool", "origin", "request"]]
     lines += [[r["tool"], ORIGINS.get(r["source"], ""), r["text"]] for r in rows]
-    console.result({"requests": rows}, lambda: table(lines))
+    console.result({"requests": rows}, lambda: table(lines) if rows else _NONE)
     return 0
 
 
@@ -171,10 +179,7 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
     if not ctx.settings.requests_new:
         way = next(iter(commands_here(os.environ)), "claude")
         console.note(lacks.sentence)
-        console.note(
-            "To have them written by a model of yours:"
-            f" toolcrib requests write --missing --command {way}"
-        )
+        console.note(f"{_TO_WRITE} {way}")
         return
     try:
         model = request_writer.chosen_model(ctx.settings, os.environ)

@@ -30,11 +30,13 @@ def add(verbs: Verbs) -> None:
         '"best_off": sentence if the best match is switched off}, best tool first. '
         "A backend that runs answers with the encoder it has loaded.",
     )
-    parser.add_argument("query")
+    parser.add_argument("query", help="what you would ask a model")
     parser.add_argument("--server", default="", help="what the server should be about (MCP-Zero)")
     add_profile(parser)
     parser.add_argument("--explain", action="store_true", help="score parts and the remedy")
-    parser.add_argument("--limit", type=int, default=15, metavar="N", help="rows of the table")
+    parser.add_argument(
+        "--limit", type=int, default=15, metavar="N", help="rows of the table (default: 15)"
+    )
     parser.add_argument("--words-only", action="store_true", help="without the encoder")
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
-from app.cli.options import Verbs, add_group, add_profile, add_verb
+from app.cli.options import Verbs, add_dry_run, add_group, add_profile, add_verb
 from app.core.context import AppContext
 from app.export.apply import apply
 from app.hooks.files import remove
@@ -30,7 +30,7 @@ def add(verbs: Verbs) -> None:
         " the difference.",
     )
     install.add_argument("host", help="an id: see toolcrib rules status")
-    install.add_argument("--dry-run", action="store_true")
+    add_dry_run(install)
     add_profile(install)
     gone = add_verb(
         parts, "remove", run_remove, "remove the instructions", 'JSON: {"changed": []}.'

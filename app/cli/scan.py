@@ -63,7 +63,7 @@ def add(verbs: Verbs) -> None:
         "profile shows only these. Secret values move to the keychain, or to a file that only "
         f"you can read. {_JSON}",
     )
-    takes.add_argument("file", type=Path)
+    takes.add_argument("file", type=Path, help="a config file of any host")
     takes.add_argument("--profile", default="", metavar="P", help="made if it does not exist")
     takes.add_argument("--dry-run", action="store_true", help="show what the file names")
     takes.add_argument("--scan", action="store_true", help="read their tools at once")
@@ -76,9 +76,11 @@ def add(verbs: Verbs) -> None:
         ' {"added", "state", "from", "version", "command"}, and with --dry-run what is known.',
     )
     name = typed.add_argument("name", help="with --from it may be left out")
-    typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE")
-    typed.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
-    typed.add_argument("--cwd", default="")
+    typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE", help="a variable")
+    typed.add_argument(
+        "--header", action="append", default=[], metavar="NAME=VALUE", help="sent to a URL"
+    )
+    typed.add_argument("--cwd", default="", metavar="DIR", help="the folder it is started in")
     command = typed.add_argument("command", nargs="+", help="the command, or a URL")
     market_add.add_arguments(typed, (name, command))
 

@@ -11,7 +11,7 @@ from app.catalog.catalog import set_disabled
 from app.cli import server_update
 from app.cli.console import Console
 from app.cli.export import shown_difference
-from app.cli.options import NEEDS_CONSENT, Verbs, add_group, add_verb
+from app.cli.options import NEEDS_CONSENT, Verbs, add_dry_run, add_group, add_verb
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export import apply as writes
@@ -57,7 +57,7 @@ def add(verbs: Verbs) -> None:
         one.add_argument("--host", default="", metavar="ID", help="in the file of this host")
         one.add_argument("--file", type=Path, metavar="FILE", help="the file, if several name it")
         one.add_argument("--scope", metavar="SCOPE", help="the scope, if it is in the file twice")
-        one.add_argument("--dry-run", action="store_true")
+        add_dry_run(one)
         one.add_argument("--insist", action="store_true", help="write even if the host is running")
         one.set_defaults(action=name)
     _add_keep(actions)
@@ -121,7 +121,7 @@ def offer_values(
 
 def _add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--command", metavar="LINE", help="program and arguments, as in a shell")
-    parser.add_argument("--url", metavar="URL")
+    parser.add_argument("--url", metavar="URL", help="instead of a command")
     for name, what in (("--env", "variable"), ("--header", "header")):
         parser.add_argument(
             name, action="append", default=[], metavar="KEY=VALUE",

@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
         "the tokens in the keychain (or in a file that only you can read), and reads the server's "
         f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
     )
-    enters.add_argument("server")
+    enters.add_argument("server", help="as in toolcrib scan")
     add_browser_options(enters)
     leaves = add_verb(
         verbs,
@@ -43,7 +43,7 @@ def add(verbs: Verbs) -> None:
         run_sign_out,
         page=f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
     )
-    leaves.add_argument("server")
+    leaves.add_argument("server", help="as in toolcrib scan")
 
 
 def add_no_browser(verb: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def add(actions: Verbs) -> None:
         '"kind", "profile", "calls", "kept", "writes", "refusal"}], "evidence", "made"}; of --undo '
         '{"undone", "profiles", "notes"}.',
     )
-    split.add_argument("profile", nargs="?", default="default")
+    split.add_argument("profile", nargs="?", default="default", help="default: default")
     split.add_argument("--tokens", type=int, metavar="N", help="of each (default: the budget)")
     split.add_argument("--max-tools", type=int, metavar="N", help="of each")
     split.add_argument(

@@ -32,11 +32,11 @@ def add(verbs: Verbs) -> None:
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
     add_profile(show)
     edit = add_verb(actions, "set", run_set, "write a summary; it replaces Toolcrib's")
-    edit.add_argument("tool")
-    edit.add_argument("text")
+    edit.add_argument("tool", help="server/tool")
+    edit.add_argument("text", help="what the tool is for")
     add_profile(edit)
     reset = add_verb(actions, "reset", run_reset, "go back to Toolcrib's own")
-    reset.add_argument("tool")
+    reset.add_argument("tool", help="server/tool")
     add_profile(reset)
 
 

@@ -31,7 +31,9 @@ def add(verbs: Verbs) -> None:
     on.add_argument("--texts", action="store_true", help="search texts and error texts, too")
     add_verb(parts, "off", run_off, "send nothing more")
     export = add_verb(parts, "export", run_export, "the journal as JSONL")
-    export.add_argument("--days", type=float, default=30.0, metavar="N")
+    export.add_argument(
+        "--days", type=float, default=30.0, metavar="N", help="of the last N days (default: 30)"
+    )
     export.add_argument("--out", type=Path, metavar="FILE", help="a file instead of the output")
     export.add_argument("--texts", action="store_true", help="search texts and error texts, too")
 

@@ -42,7 +42,9 @@ def add(verbs: Verbs) -> None:
     reads.add_argument("--yes", action="store_true", help="agree without being asked")
     shows = add_verb(parts, "show", run_show, "calls of each tool, cost by host")
     add_profile(shows)
-    shows.add_argument("--days", type=int, default=30, metavar="N")
+    shows.add_argument(
+        "--days", type=int, default=30, metavar="N", help="of the last N days (default: 30)"
+    )
     shows.add_argument("--price", type=float, metavar="X", help="of a million input tokens; kept")
     add_verb(parts, "forget", run_forget, "delete the counts read from records")
 

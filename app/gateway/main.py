@@ -1,18 +1,11 @@
-"""toolcrib-gateway: what a host starts instead of its servers.
-
-toolcrib-gateway --profile NAME [--servers NAME,NAME...]
-toolcrib-gateway --profile NAME --server NAME [-- COMMAND ARGS...]
-toolcrib-gateway hook HOST: what a host runs before a prompt reaches its model
-toolcrib-gateway reach TRANSPORT URL -- COMMAND: a package that answers at a URL of its own
-toolcrib-gateway serve: the process of this user that all hosts share, started by the first
-"""
+"""toolcrib-gateway: what a host starts instead of its servers; its forms: app.gateway.options."""
 
 import os
 import sys
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
-from app.gateway.options import HOOK, REACH, SERVE, USAGE, parse
+from app.gateway.options import HELP, HOOK, REACH, SERVE, parse
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,8 +23,9 @@ def main(argv: "Sequence[str] | None" = None) -> None:
 
 
 def _run(words: "list[str]") -> None:
-    if words in (["--help"], ["-h"]):
-        _print(USAGE)
+    own = words[: words.index("--")] if "--" in words else words
+    if "--help" in own or "-h" in own:
+        _print(HELP)
         return
     if words == ["--version"]:
         from app.core.own_code import own_version

@@ -12,6 +12,15 @@ USAGE = (
     "       toolcrib-gateway reach http|sse URL -- COMMAND ARGS...\n"
     "       toolcrib-gateway serve\n"
 )
+HELP = f"""{USAGE}
+What a host starts instead of its servers. Toolcrib writes these lines; none has to be typed.
+
+  --profile NAME  a menu of the profile's tools; with --servers, of these servers only
+  --server NAME   the tools of one server that are on; after -- the command that starts it
+  hook HOST       tools suggested for the prompt on stdin (toolcrib hook install HOST)
+  reach           a server that COMMAND starts and that answers at URL, on stdio
+  serve           the process that all hosts share (toolcrib backend status)
+"""
 SERVE, HOOK, REACH = "serve", "hook", "reach"
 
 

@@ -79,72 +79,99 @@ def _verb(verbs: Verbs, name: str, text: str, run: Run) -> argparse.ArgumentPars
 def _verb_of(verbs: Verbs, name: str, text: str, run: Run) -> argparse.ArgumentParser:
     """A verb for one organisation."""
     made = _verb(verbs, name, text, run)
-    made.add_argument("--organisation", required=True)
+    made.add_argument("--organisation", required=True, help="its name")
     return made
 
 
 def _add_running(verbs: Verbs) -> None:
     serve = _verb(verbs, "serve", "serve members until SIGTERM", _serve)
-    serve.add_argument("--listen", default=_ADDRESS, metavar="ADDRESS:PORT")
+    serve.add_argument(
+        "--listen", default=_ADDRESS, metavar="ADDRESS:PORT", help=f"default: {_ADDRESS}"
+    )
     serve.add_argument(
         "--drain",
         type=float,
         default=5.0,
         metavar="SECONDS",
-        help="time between a failing readiness and the last new connection",
+        help="from failing readiness to the last new connection (default: 5)",
     )
     _verb(verbs, "migrate", "bring the database to this version's schema", admin.run_migrate)
     _verb(verbs, "check", "check database, schema, key, address and issuers", admin.run_check)
     importing = _verb_of(verbs, "import", "a local catalogue becomes the team's", admin.run_import)
     importing.add_argument("--member", required=True, help="an editor or admin of it")
-    importing.add_argument("--home", type=Path, default=Path(home_folder()), metavar="DIR")
+    importing.add_argument(
+        "--home",
+        type=Path,
+        default=Path(home_folder()),
+        metavar="DIR",
+        help="data folder of the local catalogue (default: yours)",
+    )
     index = _verb(verbs, "index", "build what large organisations' searches need", admin.run_index)
     index.add_argument("--organisation", help="this one alone")
-    index.add_argument("--memory", default="1GB", help="for building; an index should fit into it")
-    index.add_argument("--workers", type=int, default=1, help="processes beside the first")
+    index.add_argument(
+        "--memory", default="1GB", help="for building; an index should fit into it (default: 1GB)"
+    )
+    index.add_argument(
+        "--workers", type=int, default=1, help="processes beside the first (default: 1)"
+    )
     trial = _verb(verbs, "trial", "start a whole team server with a sample organisation", _trial)
-    trial.add_argument("--folder", type=Path, default=Path(home_folder()) / "team-trial")
-    trial.add_argument("--port", type=int, default=8700, help="0 for any free port")
+    trial.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(home_folder()) / "team-trial",
+        metavar="DIR",
+        help="Postgres and key are kept here (default: team-trial in your data folder)",
+    )
+    trial.add_argument("--port", type=int, default=8700, help="default: 8700; 0 for any free port")
 
 
 def _add_people(verbs: Verbs) -> None:
     user = _group(verbs, "user", "add, change, list and remove members")
     add = _verb_of(user, "add", "add a member; makes the organisation too", admin.run_user_add)
-    add.add_argument("name")
-    add.add_argument("--role", choices=_ROLES, default=MEMBER)
-    add.add_argument("--group", action="append", default=[])
+    add.add_argument("name", help="of the member")
+    add.add_argument("--role", choices=_ROLES, default=MEMBER, help=f"default: {MEMBER}")
+    add.add_argument("--group", action="append", default=[], help="again for each group")
     add.add_argument("--issuer", default="", help="OIDC issuer that knows this member")
     add.add_argument("--subject", default="", help="the issuer's subject of this member")
     change = _verb_of(user, "change", "give another role or other groups", admin.run_user_change)
-    change.add_argument("name")
-    change.add_argument("--role", choices=_ROLES)
+    change.add_argument("name", help="of the member")
+    change.add_argument("--role", choices=_ROLES, help="the new role")
     groups = change.add_mutually_exclusive_group()
     groups.add_argument("--group", action="append", help="again for each group; replaces them all")
-    groups.add_argument("--no-group", action="store_true")
+    groups.add_argument("--no-group", action="store_true", help="take every group away")
     remove = _verb_of(user, "remove", "end a member's access at once", admin.run_user_remove)
-    remove.add_argument("name")
+    remove.add_argument("name", help="of the member")
     _verb_of(user, "list", "list members", admin.run_user_list)
     token = _group(verbs, "token", "issue, list and revoke static tokens")
     issue = _verb_of(token, "issue", "print a new token, once", admin.run_token_issue)
-    issue.add_argument("member")
-    issue.add_argument("--name", default="token")
-    issue.add_argument("--days", type=int, default=90, help="0: it does not expire")
-    issue.add_argument("--allow", action="append", metavar="SERVER/TOOL", help="for an agent")
+    issue.add_argument("member", help="who may use it")
+    issue.add_argument("--name", default="token", help="to tell tokens apart (default: token)")
+    issue.add_argument(
+        "--days", type=int, default=90, help="until it expires (default: 90); 0: never"
+    )
+    issue.add_argument(
+        "--allow", action="append", metavar="SERVER/TOOL", help="this tool only, for an agent"
+    )
     tokens = _verb_of(token, "list", "list a member's tokens", admin.run_token_list)
-    tokens.add_argument("member")
+    tokens.add_argument("member", help="whose they are")
     revoke = _verb(token, "revoke", "end a token at once", admin.run_token_revoke)
-    revoke.add_argument("id", type=int)
+    revoke.add_argument("id", type=int, help="its number in toolcrib-team token list")
     _verb(token, "new-key", f"print a key for {KEY_VARIABLE}", admin.run_new_key)
 
 
 def _add_servers(verbs: Verbs) -> None:
     server = _group(verbs, "server", "add, read, change, list and remove servers")
     add = _verb_of(server, "add", "add a server and read its tools", server_verbs.run_server_add)
-    add.add_argument("name")
+    add.add_argument("name", help="of the server")
     place = add.add_mutually_exclusive_group(required=True)
-    place.add_argument("--url")
+    place.add_argument("--url", help="where it answers")
     place.add_argument("--program", help="name of a program that this operator lists")
-    add.add_argument("--sign-in", choices=SIGN_INS, default=NO_SIGN_IN)
+    add.add_argument(
+        "--sign-in",
+        choices=SIGN_INS,
+        default=NO_SIGN_IN,
+        help=f"who signs in (default: {NO_SIGN_IN})",
+    )
     add.add_argument("--group", action="append", help="only members of this group see it")
     credential = _verb_of(
         server,
@@ -152,8 +179,10 @@ def _add_servers(verbs: Verbs) -> None:
         "keep the organisation's credential",
         server_verbs.run_server_credential,
     )
-    credential.add_argument("name")
-    credential.add_argument("--header", default="Authorization")
+    credential.add_argument("name", help="of the server")
+    credential.add_argument(
+        "--header", default="Authorization", help="that carries it (default: Authorization)"
+    )
     _verb_of(server, "list", "list servers with their tools", server_verbs.run_server_list)
     read = _verb_of(server, "read", "read a server's tools again", server_verbs.run_server_read)
     change = _verb_of(
@@ -163,13 +192,13 @@ def _add_servers(verbs: Verbs) -> None:
     seen.add_argument("--group", action="append", help="only members of these groups see it")
     seen.add_argument("--everyone", action="store_true", help="all members see it")
     state = change.add_mutually_exclusive_group()
-    state.add_argument("--on", dest="state", action="store_const", const=True)
-    state.add_argument("--off", dest="state", action="store_const", const=False)
+    state.add_argument("--on", dest="state", action="store_const", const=True, help="for all")
+    state.add_argument("--off", dest="state", action="store_const", const=False, help="for all")
     remove = _verb_of(
         server, "remove", "with its tools and credentials", server_verbs.run_server_remove
     )
     for one in (read, change, remove):
-        one.add_argument("name")
+        one.add_argument("name", help="of the server")
 
 
 def _add_reviews(verbs: Verbs) -> None:
@@ -182,9 +211,9 @@ def _add_reviews(verbs: Verbs) -> None:
         one.set_defaults(decision=decision)
         one.add_argument("--text", required=True, help="beginning of the text's hash, see: show")
         one.add_argument("--member", required=True, help="an editor or admin, who decides")
-        one.add_argument("--reason", default="")
+        one.add_argument("--reason", default="", help="for the log")
     for one in (show, approve, keep):
-        one.add_argument("tool", metavar="SERVER/TOOL")
+        one.add_argument("tool", metavar="SERVER/TOOL", help="as in review list")
 
 
 def _add_profiles(verbs: Verbs) -> None:
@@ -200,26 +229,26 @@ def _add_profiles(verbs: Verbs) -> None:
     policy = _group(verbs, "policy", "policy files that narrow the team's profiles")
     _verb_of(policy, "list", "list policies with their texts", profile_verbs.run_policy_list)
     save = _verb_of(policy, "save", "let a policy file count", profile_verbs.run_policy_save)
-    save.add_argument("file", type=Path)
+    save.add_argument("file", type=Path, help="a policy file, as docs/policy.md describes it")
     save.add_argument(
         "--name", default=TEAM_POLICY, help="the profile that it is for; else it is for all"
     )
     drop = _verb_of(policy, "remove", "let it count no more", profile_verbs.run_policy_remove)
     drop.add_argument("--name", default=TEAM_POLICY, help="as it was saved")
     for one in (change, remove):
-        one.add_argument("name")
+        one.add_argument("name", help="of the profile")
 
 
 def _add_log(verbs: Verbs) -> None:
     log = _verb_of(verbs, "audit", "list who changed what", admin.run_audit)
     log.add_argument("--after", type=int, default=0, help="entries after this number")
-    log.add_argument("--most", type=int, default=500)
+    log.add_argument("--most", type=int, default=500, help="entries at most (default: 500)")
     counts = _verb_of(verbs, "use", "count searches and calls, by tool", admin.run_use)
-    counts.add_argument("--days", type=int, default=30)
+    counts.add_argument("--days", type=int, default=30, help="of the last days (default: 30)")
     organisation = _group(verbs, "organisation", "list organisations, end one's access")
     _verb(organisation, "list", "list organisations", admin.run_organisation_list)
     remove = _verb(organisation, "remove", "end all access of one", admin.run_organisation_remove)
-    remove.add_argument("name")
+    remove.add_argument("name", help="of the organisation")
     remove.add_argument("--confirm", default="", metavar="NAME", help="its name once more")
 
 

@@ -35,3 +35,5 @@ def test_requests_say_who_made_them(verb: Verb, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert shown.splitlines()[0].split() == ["tool", "origin", "request"]
     assert "yours   file a bug report" in shown and "user" not in shown
+    assert run(["requests", "show", "files"]) == 0
+    assert capsys.readouterr().out.startswith("No tool here has example requests. To have them ")

@@ -3,7 +3,7 @@
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +12,9 @@ import pytest
 from app.cli.main import run
 from app.cli.parser import make_parser
 from app.cli.verbs import VERBS
+from app.gateway.main import main as gateway
 from app.policy.policy_file import FILE_NAME
+from app.team_server.verbs import make_parser as make_team_parser
 from ui.main import main
 
 Verb = Callable[..., Any]
@@ -53,6 +55,28 @@ def test_every_verb_explains_itself() -> None:
     for name in VERBS:
         (group,) = [a for a in make_parser([name])._actions if getattr(a, "choices", None)]
         assert name in group.choices and len(group.choices) < len(VERBS)
+
+
+@pytest.mark.parametrize("parser", [make_parser(), make_team_parser()], ids=lambda p: p.prog)
+def test_every_argument_is_explained(parser: argparse.ArgumentParser) -> None:
+    assert list(_unexplained(parser)) == []
+
+
+@pytest.mark.parametrize("words", [["--help"], ["serve", "-h"], ["hook", "--help"]])
+def test_the_gateway_says_what_each_of_its_forms_does(words: list[str], capsys: Any) -> None:
+    gateway(words)
+    forms, _, explained = capsys.readouterr().out.partition("\n\n")
+    for word in ("--profile NAME", "--server NAME", "hook HOST", "reach", "serve"):
+        assert word in forms and f"\n  {word}  " in explained
+
+
+def _unexplained(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _unexplained(inner)
+        elif not action.help:
+            yield f"{parser.prog} {action.dest}"
 
 
 def test_help_version_and_a_slip_import_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
