@@ -30,6 +30,11 @@ def test_every_sample_reads_to_the_names_of_its_index(name):
     assert found == INDEX[name]["servers"]
 
 
+def test_no_sample_is_left_out_of_the_index():
+    samples = {p.relative_to(SAMPLES).as_posix() for p in SAMPLES.rglob("*") if p.is_file()}
+    assert samples - {"index.json", ".gitattributes"} == set(INDEX)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_broken_sample_is_refused_with_a_reason(name):
     with pytest.raises(ToolcribError) as error:
