@@ -15,15 +15,8 @@ from app.core.safe_write import make_file, write_file
 from app.export import backups
 from app.hosts.documents.editing import edit
 from app.hosts.documents.values import read_values
-from app.policy.policy_file import parse_policy
-from app.policy.profile_policy import (
-    checked_path,
-    file_of,
-    follow,
-    mark_of,
-    present_policy,
-    read_file,
-)
+from app.policy.policy_file import parse_policy, policy_bytes, read_policy
+from app.policy.profile_policy import checked_path, file_of, follow, mark_of
 from app.policy.profile_values import (
     ProfileValues,
     as_tree,
@@ -74,7 +67,7 @@ def export_file(db: apsw.Connection, profile: str, path: Path) -> Path:
 def import_file(db: apsw.Connection, profile: str, path: Path) -> FileStep:
     """Give the profile the values of a policy file once; it keeps them itself."""
     step = step_of(db, profile)
-    put_policy(db, profile, parse_policy(read_file(str(path)), str(path)))
+    put_policy(db, profile, read_policy(path))
     _set_file(db, profile, None)
     return step
 
@@ -85,7 +78,7 @@ def use_file(db: apsw.Connection, profile: str, path: Path) -> FileStep:
     step = step_of(db, profile)
     if not path.exists():
         export_file(db, profile, path)
-    parse_policy(read_file(str(path)), str(path))
+    read_policy(path)
     _set_file(db, profile, ProfileFile(str(path)))
     used = follow(db, profile, anew=True)
     if used is not None and used.problem:
@@ -96,9 +89,8 @@ def use_file(db: apsw.Connection, profile: str, path: Path) -> FileStep:
 
 def leave_file(db: apsw.Connection, profile: str) -> FileStep:
     """Let the profile keep its values itself; the file stays as it is."""
+    _used_file(db, profile)
     step = step_of(db, profile)
-    if step.file is None:
-        raise ToolcribError(f"The profile {profile} takes its values from no file.")
     _set_file(db, profile, None)
     return step
 
@@ -131,7 +123,7 @@ def change_profile(
         return change()
     if file.problem:
         raise ToolcribError("The profile's policy file cannot be used.", file.problem)
-    data, names = read_file(file.path), names_of_tools(db)
+    data, names = policy_bytes(file.path), names_of_tools(db)
     before = as_tree(read_values_of(db, profile), names)
     _set_file(db, profile, ProfileFile(file.path))  # read again if this process ends half way
     try:
@@ -164,7 +156,7 @@ def replace_text(
     A copy of the text before is kept under that label.
     """
     parse_policy(new, path)
-    present = read_file(path)
+    present = policy_bytes(path)
     if present != expected:
         raise ToolcribError(f"{path} changed meanwhile.", "Nothing was written. Try again.")
     folder = _folder(profile)
@@ -188,14 +180,12 @@ class LastWrite:
 
 def last_write(db: apsw.Connection, profile: str, paths: Paths) -> LastWrite:
     """The newest write that can be taken back; ToolcribError where there is none."""
-    file = file_of(db, profile)
-    if file is None:
-        raise ToolcribError(f"The profile {profile} takes its values from no file.")
+    file = _used_file(db, profile)
     copies = backups.copies_of(paths.policy_copies, _folder(profile), Path(file.path), _EDIT)
     before = backups.read(str(copies[-1])) if copies else None
     if before is None:
         raise ToolcribError(f"There is no write of {file.path} to undo.")
-    return LastWrite(file.path, before, read_file(file.path), copies[-1])
+    return LastWrite(file.path, before, policy_bytes(file.path), copies[-1])
 
 
 def undo_write(
@@ -208,6 +198,14 @@ def undo_write(
     follow(db, profile)
 
 
+def _used_file(db: apsw.Connection, profile: str) -> ProfileFile:
+    """The file that the profile takes its values from; ToolcribError where it has none."""
+    file = file_of(db, profile)
+    if file is None:
+        raise ToolcribError(f"The profile {profile} takes its values from no file.")
+    return file
+
+
 def _folder(profile: str) -> str:
     """Folder of a profile's copies: its name may hold any character."""
     return hashlib.sha256(profile.encode()).hexdigest()[:8]
@@ -217,9 +215,7 @@ def save_text(
     db: apsw.Connection, profile: str, text: tuple[bytes, bytes], *, paths: Paths, at: float
 ) -> Changes:
     """Replace the text of a profile's file, (expected, new), and take it in."""
-    file = file_of(db, profile)
-    if file is None:
-        raise ToolcribError(f"The profile {profile} takes its values from no file.")
+    file = _used_file(db, profile)
     replace_text(profile, file.path, text[1], text[0], paths=paths, at=at)
     follow(db, profile)
     return Changes(profile=True)
@@ -230,7 +226,7 @@ def _refuse_hindered(file: ProfileFile, before: Json, after: Json) -> None:
     wanted = [name for name in before["tools"]["off"] if name not in after["tools"]["off"]]
     if not wanted:
         return
-    policy = present_policy(file)
+    policy = read_policy(file.path)
     for name in wanted:
         if why := hindrance(policy, name):
             raise ToolcribError(f"{name} cannot be turned on: {why}.", f"Edit {file.path}.")

@@ -107,14 +107,19 @@ def find_policy(folder: Path) -> Path | None:
     return None
 
 
-def read_policy(path: Path) -> Policy:
-    """The policy in a file; ToolcribError names file, line and key."""
+def policy_bytes(path: str | Path) -> bytes:
+    """The bytes of a policy file; ToolcribError where it cannot be read."""
     try:
-        data = read_plain(path, MOST_BYTES)
+        return read_plain(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ToolcribError(f"{path} cannot be read: {reason}.", "Correct or delete it.") from error
-    return parse_policy(data, str(path))
+        hint = "Check that it is a file that you may read."
+        raise ToolcribError(f"{path} cannot be read: {reason}.", hint) from error
+
+
+def read_policy(path: str | Path) -> Policy:
+    """The policy in a file; ToolcribError names file, line and key."""
+    return parse_policy(policy_bytes(path), str(path))
 
 
 def parse_policy(data: bytes, name: str) -> Policy:

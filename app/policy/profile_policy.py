@@ -10,8 +10,7 @@ import apsw
 
 from app.catalog.catalog import find_profile
 from app.core.errors import ToolcribError
-from app.core.plain_read import read_plain
-from app.policy.policy_file import MOST_BYTES, Policy, parse_policy
+from app.policy.policy_file import parse_policy, policy_bytes
 from app.policy.profile_values import put_policy
 from store import policies, tools
 from store.connection import transaction
@@ -21,14 +20,6 @@ from store.records import ProfileFile
 def file_of(db: apsw.Connection, profile: str) -> ProfileFile | None:
     """The policy file of a profile, None where it has values of its own."""
     return policies.profile_file(db, find_profile(db, profile).id)
-
-
-def read_file(path: str) -> bytes:
-    """The bytes of a policy file; ToolcribError where it cannot be read."""
-    try:
-        return read_plain(path, MOST_BYTES)
-    except OSError as error:
-        raise ToolcribError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def mark_of(db: apsw.Connection, data: bytes) -> str:
@@ -46,7 +37,7 @@ def follow(db: apsw.Connection, profile: str, *, anew: bool = False) -> ProfileF
     if known is None:
         return None
     try:
-        data = read_file(known.path)
+        data = policy_bytes(known.path)
         mark = mark_of(db, data)
         if mark == known.hash and not anew:
             return known
@@ -64,11 +55,6 @@ def follow_all(db: apsw.Connection) -> None:
     """Take in the file of every profile that has one."""
     for name in policies.profiles_with_file(db):
         follow(db, name)
-
-
-def present_policy(file: ProfileFile) -> Policy:
-    """The policy in a profile's file; ToolcribError where it cannot be used."""
-    return parse_policy(read_file(file.path), file.path)
 
 
 def checked_path(path: Path) -> Path:

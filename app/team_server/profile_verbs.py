@@ -3,10 +3,8 @@
 import argparse
 from dataclasses import replace
 
-from app.core.errors import ToolcribError
-from app.core.plain_read import read_plain
 from app.core.text import plural
-from app.policy.policy_file import MOST_BYTES, parse_policy
+from app.policy.policy_file import parse_policy, policy_bytes
 from app.team_server.administration import granted, operated, present, say, seen_by
 from app.team_server.caller_view import TEAM_POLICY
 from store.team import policies, profiles
@@ -62,10 +60,7 @@ def run_policy_list(args: argparse.Namespace) -> int:
 
 def run_policy_save(args: argparse.Namespace) -> int:
     """`toolcrib-team policy save`: checked first; it counts from the next request on."""
-    try:
-        text = read_plain(args.file, MOST_BYTES)
-    except OSError as error:
-        raise ToolcribError(f"{args.file} cannot be read: {error.strerror}.") from error
+    text = policy_bytes(args.file)
     parse_policy(text, str(args.file))
     with operated(args) as (db, organisation):
         if args.name != TEAM_POLICY:

@@ -21,8 +21,8 @@ from app.export.policy_writing import (
     save_text,
     use_file,
 )
-from app.policy.policy_file import parse_policy
-from app.policy.profile_policy import file_of, read_file
+from app.policy.policy_file import parse_policy, policy_bytes
+from app.policy.profile_policy import file_of
 from store.records import ProfileFile
 from ui.shell.services import Services
 from ui.shell.steps import Change, store_step
@@ -104,7 +104,7 @@ class ProfileFileDialog(Dialog):
             if file is None:
                 return _Read(None)
             try:
-                return _Read(file, read_file(file.path), file.problem)
+                return _Read(file, policy_bytes(file.path), file.problem)
             except ToolcribError as error:
                 return _Read(file, problem=error.title)
 
