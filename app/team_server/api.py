@@ -43,7 +43,7 @@ from store.team import (
 )
 from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
-from store.team.records import ADMIN, BY_MEMBER, BY_ORGANISATION, EDITOR, MEMBER, Server, TickRow
+from store.team.records import ADMIN, BY_MEMBER, EDITOR, MEMBER, Server, TickRow
 from store.typed import Json, list_or_empty, object_or_empty
 
 _MOST = 1_000  # changes of one answer
@@ -198,19 +198,10 @@ class TeamApi:
             return {"ended": tokens.revoke(connection, request.caller.token_id)}
 
     def _save_credential(self, request: Request, body: bytes) -> Json:
-        given = _object(body)
-        headers = _headers(given.get("headers"))
-        shared = given.get("shared") is True
-        _need(request.caller, (ADMIN,) if shared else (ADMIN, EDITOR, MEMBER))
-        name = request.path.rpartition("/")[2]
-        member = request.caller.member
-        with as_member(self._pool, member) as connection:
-            server = servers.named(connection, member.organisation_id, name)
-        if server is None or server.sign_in != (BY_ORGANISATION if shared else BY_MEMBER):
-            raise refusal.no_right()
-        secrets = Secrets(headers=headers)
-        self._credentials.save(request.caller, server, secrets, shared=shared)
-        return {"saved": name}
+        headers = _headers(_object(body).get("headers"))
+        server = self._own_server(request)
+        self._credentials.save(request.caller, server, Secrets(headers=headers))
+        return {"saved": server.name}
 
     def _sign_in_states(self, request: Request, _body: bytes) -> Json:
         """The servers where each member signs in, with the state of the caller's credential."""

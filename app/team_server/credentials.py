@@ -187,25 +187,22 @@ class Credentials:
         caller: Caller,
         server: Server,
         value: Json,
-        *,
-        shared: bool = False,
     ) -> None:
         own = caller.member
-        whose = upstream_secrets.ORGANISATION if shared else own.member_id
-        where = place(own.organisation_id, server.id, whose)
+        where = place(own.organisation_id, server.id, own.member_id)
         upstream_secrets.save(
             connection,
             own.organisation_id,
             server.id,
             self._sealer.seal(json.dumps(value), where),
             key_name=self._sealer.name,
-            member_id=whose,
+            member_id=own.member_id,
         )
 
-    def save(self, caller: Caller, server: Server, secrets: Secrets, *, shared: bool) -> None:
-        """Keep a credential: the caller's own, or (shared, by an admin) the organisation's."""
+    def save(self, caller: Caller, server: Server, secrets: Secrets) -> None:
+        """Keep the caller's own credential; the organisation's is kept by the operator's verb."""
         with as_member(self._pool, caller.member) as connection:
-            self._keep(connection, caller, server, secrets.to_json(), shared=shared)
+            self._keep(connection, caller, server, secrets.to_json())
 
 
 def _grant(kept: Json | None) -> Grant | None:

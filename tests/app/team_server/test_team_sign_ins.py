@@ -201,6 +201,23 @@ def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(
         client.send("/v1/sign-ins/guarded", {}, "DELETE")
 
 
+def test_a_credential_is_kept_for_a_server_whose_name_has_a_blank(world: World) -> None:
+    copied = (
+        "INSERT INTO toolcrib.servers (organisation_id, scope_id, name, transport, url, sign_in)"
+        " SELECT organisation_id, scope_id, 'two words', transport, url, sign_in"
+        " FROM toolcrib.servers WHERE name = 'guarded'"
+    )
+    with psycopg.connect(world.dsn, autocommit=True) as db:
+        db.execute(copied)
+        try:
+            with world.client("max") as client:
+                given = {"headers": {"Authorization": "Bearer x"}}
+                client.send_of_server("credentials", "two words", given, "PUT")
+                assert client.sign_ins()["two words"] == own_sign_in.STORED
+        finally:
+            db.execute("DELETE FROM toolcrib.servers WHERE name = 'two words'")
+
+
 def test_a_sign_in_that_is_given_up_keeps_nothing_and_its_page_comes_too_late(
     world: World, tmp_path: Path
 ) -> None:
