@@ -17,6 +17,7 @@ from app.hosts.facts import host
 from app.policy.expansion import Expansion, expand, read_known
 from app.system.quoting import joined
 from app.tokens.footprint import Footprint, footprint
+from store.records import AS_IS, PRUNED
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def add(verbs: Verbs) -> None:
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
         '"tools", "reasons", "expanded" as in footprint, "hosts" [{"id", "verdict", '
-        '"reasons", ...}], none with --host}; --suggest adds "moves" [{"kind", '
+        '"reasons", ...}], none with --host, "write" the command that takes what is off from '
+        'that host\'s model}; --suggest adds "moves" [{"kind", '
         '"title", "tools", "saves", "evidence", "needed", "command"}] and "parts" [{"name", '
         '"servers", "tools", "tokens"}].',
     )
@@ -240,9 +242,19 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     }
     if args.suggest:
         value |= _suggestions(ctx, catalog, size, outcome)
+    value["write"] = _write_command(size, moves=bool(value.get("moves")))
     console.result(value, lambda: _check_text(value, whole))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if outcome.word in failing else 0
+
+
+def _write_command(size: "HostSize | None", *, moves: bool) -> str:
+    """What takes tools that are off, or that `moves` would turn off, from a host's model."""
+    if size is None or size.mode != AS_IS:
+        return ""
+    if size.once_written >= size.sent.tokens and not moves:
+        return ""
+    return joined(["toolcrib", "export", size.facts.id, "--mode", PRUNED])
 
 
 def _held_against(size: "HostSize", given: dict[str, int]) -> Json:
@@ -413,6 +425,11 @@ def _check_text(value: Json, whole: Expansion) -> str:
             named = "" if servers == part["name"] else f", {servers}"
             lines.append(f"  {part['name']}: {number(part['tokens'])} tokens{named}")
         lines.append("Make them with: toolcrib profile split")
+    if value["write"] and value["verdict"] != "PASS":
+        lines.append(
+            f"What is off leaves {host(value['host']).name}'s model only when its file is written:"
+        )
+        lines.append(f"  {value['write']}")
     return "\n".join(lines)
 
 

@@ -167,11 +167,20 @@ def test_a_check_after_servers_that_failed_is_no_pass(
     assert "Not counted, as never read: 1 server (broken)." in capsys.readouterr().err
 
 
-def test_what_writing_the_host_frees_by_itself_needs_no_suggestion(verb: Verb) -> None:
+def test_what_writing_the_host_frees_by_itself_needs_no_suggestion(
+    verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verb("check", "--host", "cursor")["write"] == ""
     verb("profile", "off", "github/list_*")
     found = verb("check", "--budget", "150", "--host", "cursor", "--suggest", code=4)
     assert found["tokens"] == 300  # as it is, the host gets those too that are off or not trusted
     assert found["moves"] == []
+    assert found["write"] == "toolcrib export cursor --mode pruned"
+    assert run(["check", "--budget", "150", "--host", "cursor"]) == 4
+    assert capsys.readouterr().out.endswith(
+        "What is off leaves Cursor's model only when its file is written:\n"
+        "  toolcrib export cursor --mode pruned\n"
+    )
     found = verb("check", "--budget", "50", "--host", "cursor", "--suggest", code=4)
     (move,) = found["moves"]
     assert (move["kind"], move["saves"], move["tools"]) == (
