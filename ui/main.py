@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 NO_DISPLAY = 3  # exit code
 INTERRUPTED = 130
+_OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,11 +29,9 @@ def _run(args: list[str]) -> int:
     from ui.display import display_problem
 
     if problem := libraries_problem(os.environ) or display_problem(os.environ, sys.platform):
-        sys.stderr.write(
-            f"{problem}\n"
-            "Use the command line instead (toolcrib --help), or save pictures of the window with:"
-            " toolcrib pictures FOLDER\n"
-        )
+        unseen = libraries_problem(_OFFSCREEN)
+        save = "" if unseen else ", or save pictures of the window with: toolcrib pictures FOLDER"
+        sys.stderr.write(f"{problem}\nUse the command line instead (toolcrib --help){save}\n")
         return NO_DISPLAY
     from ui.application import run_window
 
@@ -52,6 +51,11 @@ def pictures(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     from app.core.context import AppContext
     from app.core.errors import ToolcribError
+    from app.system.desktop import libraries_problem
+
+    if problem := libraries_problem(_OFFSCREEN):
+        sys.stderr.write(f"{problem}\n")
+        return NO_DISPLAY
     from ui.pictures import save_pictures
 
     try:

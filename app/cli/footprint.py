@@ -322,7 +322,8 @@ def _chosen(sizes: "Sequence[HostSize]", host_id: str, *, allow_empty: bool) -> 
     if size is None:
         known = ", ".join(size.facts.id for size in sizes) or "none"
         raise ToolcribError(
-            f"No host called {host_id} has a server here.", f"Hosts with servers: {known}."
+            f"No host called {host_id} has a server here that was read.",
+            f"Hosts with one: {known}. To read others: toolcrib scan",
         )
     return size
 

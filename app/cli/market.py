@@ -27,6 +27,10 @@ from store.typed import Json
 IN_PART = 5
 _SHOWN_TOOLS = 3
 _WORDS_ONLY = "Words only: the encoder is not prepared. toolcrib scan prepares it."
+_PREPARING = (
+    "What is listed is kept. It is being made searchable by meaning; if that is stopped, go on"
+    " with: toolcrib registry prepare"
+)
 _UNPREPARED = (
     "{} of {} texts are compared by their words only. Prepare them: toolcrib registry prepare"
 )
@@ -233,6 +237,8 @@ def _prepare(ctx: AppContext, db: apsw.Connection, console: Console) -> int:
     if encoder is None:
         console.note(_WORDS_ONLY)
         return 0
+    if market.lacking_vectors(db, encoder.key, 1):
+        console.note(_PREPARING)
     return prepare(db, encoder, on_progress=lambda done: console.progress(f"{done:,} texts"))
 
 

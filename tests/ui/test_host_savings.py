@@ -61,6 +61,16 @@ def test_a_saving_is_shown_as_one_and_goes_with_its_undo(window, page, qtbot):
     assert window.strip.total.text() == f"{before:,} tokens ≈"
 
 
+def test_what_another_program_made_of_the_file_is_no_saving(window, page, places, qtbot):
+    open_host(page, qtbot, "cursor", "pruned")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: "saved" in window.strip.on.text())
+    (places.home / CURSOR).write_text('{"mcpServers": {"foreign": {"command": "/bin/cat"}}}')
+    page.desk.survey()
+    qtbot.waitUntil(lambda: window.strip.total.text().startswith("0 tokens"))
+    assert window.strip.on.text() == "0 tools, as is · 1 server not read"
+
+
 def test_the_next_step_in_the_catalogue_does_not_outlive_the_write(window, qtbot, ctx):
     db = ctx.open_store()
     db.execute("UPDATE servers SET read_at = 1")

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.policy.budget import Budget, Verdict, verdict, verdict_on
+from store.records import AS_IS
 from ui.shell.live_catalog import LiveCatalog
 
 if TYPE_CHECKING:
@@ -73,10 +74,14 @@ class HostInView(QObject):
 
     @property
     def saving(self) -> int:
-        """Tokens that the host in view gets less than before it was written, 0 for none."""
+        """Tokens that the host in view gets less than before it was written, 0 for none.
+
+        None where its file is as is: it was not Toolcrib's write that left it with less.
+        """
         size = self.size
-        before = self._before.get(size.facts.id, 0) if size is not None else 0
-        return max(0, before - size.verdict.tokens) if size is not None else 0
+        if size is None or size.mode == AS_IS:
+            return 0
+        return max(0, self._before.get(size.facts.id, 0) - size.verdict.tokens)
 
     @property
     def unread(self) -> str:

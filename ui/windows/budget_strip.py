@@ -151,6 +151,8 @@ class BudgetStrip(QWidget):
         way = mode[0].lower() + mode[1:] + (", loaded on demand" if size.sent.later else "")
         why = size.verdict.why_tools.rstrip(".")
         text = f"{way}: {why}" if why else f"{plural(size.sent.count, 'tool')}, {way}"
+        if size.unread:
+            text += f" · {plural(len(size.unread), 'server')} not read"
         if self._hosts.saving:
             return f"{text} · {count(self._hosts.saving)} {APPROX} saved"
         less = size.verdict.tokens - size.once_written

@@ -29,6 +29,24 @@ def sync(
         answer(capsys, "registry", "sync", "team")
 
 
+def test_a_sync_that_is_stopped_while_it_encodes_has_said_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stopped:
+        key = "stopped"
+
+        def encode(self, _texts: list[str]) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "own"))
+    monkeypatch.setattr("app.cli.market._encoder", lambda _ctx: Stopped())
+    with fake_registry([entry(1)]) as server:
+        answer(capsys, "registry", "add", server.url, "--name", "team", "--private")
+        assert run(["registry", "sync", "team"]) == 130
+    assert "go on with: toolcrib registry prepare\n" in capsys.readouterr().err
+    assert answer(capsys, "registry", "list")["sources"][-1]["servers"] == 1
+
+
 def test_an_update_from_a_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

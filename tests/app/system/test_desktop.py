@@ -42,25 +42,36 @@ def test_this_system_has_what_the_tests_of_the_window_use() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="libraries of Linux")
-def test_the_window_ends_with_that_line_instead_of_a_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("library", "package", "arguments", "pictures_can_be_saved"),
+    [
+        ("libxcb-cursor.so.0", "libxcb-cursor0", [], True),
+        ("libglib-2.0.so.0", "libglib2.0-0", [], False),
+        ("libglib-2.0.so.0", "libglib2.0-0", ["pictures", "p"], False),
+    ],
+)
+def test_the_window_ends_with_that_line_instead_of_a_traceback(
+    library: str, package: str, arguments: list[str], pictures_can_be_saved: bool, tmp_path: Path
+) -> None:
     """In a process whose loader does not see one library, as on a bare Debian."""
     code = (
-        "import ctypes\n"
+        "import ctypes, sys\n"
         "class Bare(ctypes.CDLL):\n"
         "    def __init__(self, name, *more, **other):\n"
-        "        if name == 'libxcb-cursor.so.0': raise OSError(name)\n"
+        "        if name == sys.argv[1]: raise OSError(name)\n"
         "        super().__init__(name, *more, **other)\n"
         "ctypes.CDLL = Bare\n"
         "from ui.main import main\n"
-        "raise SystemExit(main([]))\n"
+        "raise SystemExit(main(sys.argv[2:]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, library, *arguments],
         cwd=ROOT,
         env={"QT_QPA_PLATFORM": "xcb", "HOME": str(tmp_path), "DISPLAY": ":77"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 3
-    assert "sudo apt install libxcb-cursor0" in done.stderr
+    assert f"sudo apt install {package}" in done.stderr
+    assert ("toolcrib pictures FOLDER" in done.stderr) is pictures_can_be_saved
     assert "Traceback" not in done.stderr
