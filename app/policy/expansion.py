@@ -19,7 +19,7 @@ from store import hidden_tools
 WRITTEN, ASKED, SEEN, GREW = "written", "asked", "seen", "grew"
 _SOURCES = {
     WRITTEN: "by its own definition",
-    ASKED: "by its answers",
+    ASKED: "at least, by its answers",
     SEEN: "at least, by calls seen",
     GREW: "by a list that grew",
 }
@@ -92,7 +92,10 @@ class Expansion:
             return ""
         more = f"; {plural(len(self.unknown), 'server')} not known" if self.unknown else ""
         more += f"; {', '.join(self.partial)} counted in part" if self.partial else ""
-        return f"{plural(self.listed, 'tool')} listed, {self.tools:,} with what they hide{more}."
+        found = any(one.source in (ASKED, SEEN) for one in self.behind)
+        least = "at least " if found else ""  # what a search did not answer may be there too
+        every = f"{least}{self.tools:,} with what they hide"
+        return f"{plural(self.listed, 'tool')} listed, {every}{more}."
 
 
 @dataclass(frozen=True, slots=True)

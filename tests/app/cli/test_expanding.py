@@ -79,7 +79,7 @@ def test_its_own_search_is_asked_and_both_numbers_are_shown(scan: Scan, capsys: 
     names = {name for name, _arguments in calls(log)}
     assert names == {"search_tools"}, "what destroys or calls is never called"
     assert run(["check"]) == 0
-    assert "3 tools listed, 8 with what they hide." in capsys.readouterr().out
+    assert "3 tools listed, at least 8 with what they hide." in capsys.readouterr().out
     assert run(["check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["expanded"]["tools"] == 8
 
