@@ -249,7 +249,7 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 
 def _write_command(size: "HostSize | None", *, moves: bool) -> str:
-    """What takes tools that are off, or that `moves` would turn off, from a host's model."""
+    """The command that takes tools off a host's model once they, or those of `moves`, are off."""
     if size is None or size.mode != AS_IS:
         return ""
     if size.once_written >= size.sent.tokens and not moves:

@@ -92,8 +92,8 @@ class Expansion:
             return ""
         more = f"; {plural(len(self.unknown), 'server')} not known" if self.unknown else ""
         more += f"; {', '.join(self.partial)} counted in part" if self.partial else ""
-        found = any(one.source in (ASKED, SEEN) for one in self.behind)
-        least = "at least " if found else ""  # what a search did not answer may be there too
+        searched = any(one.source in (ASKED, SEEN) for one in self.behind)
+        least = "at least " if searched else ""  # what a search did not answer may be there too
         every = f"{least}{self.tools:,} with what they hide"
         return f"{plural(self.listed, 'tool')} listed, {every}{more}."
 

@@ -45,7 +45,8 @@ def test_both_numbers_are_shown_once_the_server_was_asked(page, qtbot, monkeypat
     monkeypatch.setattr(hidden, "confirm", lambda *args, **_yes: asked.append(args[1:]) or True)
     moves.behind.click()
     qtbot.waitUntil(
-        lambda: moves.whole.text() == "3 tools listed, at least 8 with what they hide.", timeout=30_000
+        lambda: moves.whole.text() == "3 tools listed, at least 8 with what they hide.",
+        timeout=30_000,
     )
     assert asked[0][0] == "Start and ask menu?" and "Each of them is started." in asked[0][1]
     assert not moves.behind.isVisible()
