@@ -242,7 +242,9 @@ def open_playground(stocked: Services, qtbot: QtBot) -> Iterator[Callable[[], "P
         qtbot.addWidget(page)
         page.resize(1092, 700)
         stocked.live.load()
-        qtbot.waitUntil(lambda: stocked.live.catalog is not None and page.queries.loaded)
+        qtbot.waitUntil(
+            lambda: stocked.live.catalog is not None and page.queries.loaded, timeout=20_000
+        )
         page.show()
         qtbot.waitExposed(page)
         return page

@@ -28,6 +28,7 @@ class Head:
     width: int = 0  # pixels at the usual text size, 0: what the others leave
     tip: str = ""  # of the heading
     right: bool = False  # as numbers are aligned
+    yields: bool = False  # hidden where names would lack room
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ class CatalogTreeView(QTreeView):
         menu.addAction("&Filter by this server", lambda: self.server_filter_requested.emit(server))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Names keep their room: a narrow tree has no column of hosts, then no bars."""
+        """Names keep their room: a narrow tree has no column that yields, then no bars."""
         super().resizeEvent(event)
         if self._zoom == self._theme.zoom:  # else the theme has not widened the columns yet
             self._fit_columns()
@@ -233,7 +233,9 @@ class CatalogTreeView(QTreeView):
 
     def _fit_columns(self) -> None:
         width, scaled = self.viewport().width(), self._scaled
-        tools_of(self).hide(place(self._tree.columns, HOSTS), width < scaled(NARROW_BELOW))
+        for number, column in enumerate(self._tree.columns):
+            if column.yields:
+                tools_of(self).hide(number, width < scaled(NARROW_BELOW))
         for title, least in ((TOKENS, NUMBER), (FLAGS, FLAG_LEAST)):
             self._fit_column(place(self._tree.columns, title), scaled(least))
 

@@ -48,6 +48,7 @@ def tree_columns(icons: Icons, largest: Scale) -> tuple[TreeColumn[Branch, Leaf]
             Cell(lambda _leaf: "", roles={FAINT: lambda leaf: not leaf.row.shown}),
             delegate=TextDelegate,
             width=120,
+            yields=True,
         ),
     )
 
