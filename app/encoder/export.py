@@ -83,7 +83,7 @@ def write_graph(model: Any, file: Path) -> list[str]:
     """Write the graph; returns the names of its inputs."""
     import torch
 
-    class Graph(torch.nn.Module):
+    class Graph(torch.nn.Module):  # type: ignore[misc]  # mypy does not read torch's inside
         """The whole model as a function of token ids."""
 
         def __init__(self, names: list[str]) -> None:
