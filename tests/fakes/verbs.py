@@ -111,17 +111,23 @@ def _become_verb(case: dict, files: list[int]) -> NoReturn:
 
 
 def _import_all() -> None:
-    """Import what verbs load while they run; a fork has it."""
+    """Import and read what verbs load while they run; a fork has it."""
     import numpy
     import tokenizers
 
     from app.cli.parser import make_parser
     from app.encoder.runtime import load_runtime
+    from app.hosts.facts import load_hosts
+    from app.safety.classifier import classifier
+    from app.safety.concepts import lexicon
+    from app.safety.rules import rule_set
     from app.tokens.counters import ENCODINGS, counter
 
     assert numpy and tokenizers
     load_runtime()
     make_parser()
+    for resource in (load_hosts, rule_set, lexicon, classifier):
+        resource()
     for encoding in ENCODINGS:
         counter(encoding)
 
