@@ -208,8 +208,10 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         )
     from app.policy.budget import Budget, verdict
 
-    catalog, sizes = _read(ctx, args.profile)
+    catalog, sizes = _read(ctx, args.profile, only="" if args.host in (None, WORST) else args.host)
     _require_tools(catalog, allow_empty=args.allow_empty)
+    if args.host and not sizes:
+        _catalog, sizes = _read(ctx, args.profile)  # their names are the way out
     size = _chosen(sizes, args.host, allow_empty=args.allow_empty) if args.host else None
     _note_unread(catalog, size, console)
     for one in all_named_twice(catalog.servers):
@@ -266,14 +268,14 @@ def _held_against(size: "HostSize", given: dict[str, int]) -> Json:
     return size_json(size) | {"verdict": outcome.word, "reasons": list(outcome.reasons)}
 
 
-def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]]":
-    """The catalogue as the profile sees it, and what each host's model gets."""
+def _read(ctx: AppContext, profile: str, only: str = "") -> "tuple[Catalog, tuple[HostSize, ...]]":
+    """The catalogue as the profile sees it, and what each host's model, or one's, gets."""
     from app.host_status.sizes import measure
     from app.hosts.places import Places
 
     with ctx.store() as db:
         catalog = load_catalog(db, profile, ctx.settings.encoding)
-        return catalog, measure(db, Places.here(), catalog)
+        return catalog, measure(db, Places.here(), catalog, only=only)
 
 
 def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:

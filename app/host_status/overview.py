@@ -28,10 +28,11 @@ def survey(
     places: Places,
     catalog: Catalog,
     *,
+    only: str = "",
     no_backend: str = "",
     endpoint: Endpoint | None = None,
 ) -> tuple[HostStatus, ...]:
-    """Every known host's state, by rank; starts nothing, writes nothing.
+    """Every known host's state, by rank, or that of the host `only`; starts and writes nothing.
 
     `no_backend` is why a hook has no backend to ask, "" where it may have one; `endpoint` is what
     hosts that were written as a URL are held against.
@@ -42,6 +43,8 @@ def survey(
     known = names(db)
     statuses = []
     for facts in load_hosts():
+        if only not in ("", facts.id):
+            continue
         history = exports.for_host(db, facts.id)
         gets = profile_of([record for record in history if record.scope != "project"])
         if gets in known and gets not in seen:

@@ -96,9 +96,11 @@ def host_sizes(
     return tuple(sizes)
 
 
-def measure(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostSize, ...]:
-    """The sizes of this computer's hosts, as their files are now."""
-    return host_sizes(survey(db, places, catalog), catalog)
+def measure(
+    db: apsw.Connection, places: Places, catalog: Catalog, *, only: str = ""
+) -> tuple[HostSize, ...]:
+    """The sizes of this computer's hosts, or of the host `only`, as their files are now."""
+    return host_sizes(survey(db, places, catalog, only=only), catalog)
 
 
 def in_view(sizes: Sequence[HostSize], choice: str) -> HostSize | None:
