@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 import psutil
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 
@@ -20,7 +21,7 @@ from app.core.paths import Paths
 from app.core.settings import Settings
 from app.encoder.onnx import Encoder
 from app.encoder.runtime import opt_out
-from app.encoder.weights import ModelFiles, ensure_model
+from app.encoder.weights import ModelFiles, ensure_model, packaged_weights
 from tests.fakes.verbs import Verbs
 from tests.fakes.work_units import FilesTogether
 
@@ -99,6 +100,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _length(marks: set[str]) -> int:
     """Rank of a file: real hosts and servers, then other processes, then the rest."""
     return 0 if _LONG & marks else 1 if "processes" in marks else 2
+
+
+@pytest.fixture(scope="session")
+def own_model() -> ModelFiles:
+    """The default encoder's weights as a user's own model folder: exported once for all workers."""
+    with FileLock(MODELS / "own.lock"):
+        return ensure_model(Paths(MODELS.parent, MODELS), str(packaged_weights()))
 
 
 @pytest.fixture(autouse=True, scope="session")

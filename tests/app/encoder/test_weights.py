@@ -92,18 +92,24 @@ def test_progress_that_raises_ends_the_child(paths: Paths) -> None:
 
 
 @pytest.mark.slow
-def test_a_users_own_model_folder_is_exported_and_not_ready_when_its_weights_change(
-    paths: Paths, tmp_path: Path, encoder: Encoder
-) -> None:
-    own = tmp_path / "own model"
-    packaged = packaged_weights()
-    assert packaged
-    shutil.copytree(packaged, own)
-    first = ensure_model(paths, str(own))
-    assert first.key == model_key(str(own), source_hash(own))
-    cosine = float((Encoder.load(first).encode(["a file"]) * encoder.encode(["a file"])).sum())
+def test_a_users_own_model_folder_is_exported(own_model: ModelFiles, encoder: Encoder) -> None:
+    folder = packaged_weights()
+    assert own_model.name == str(folder)
+    assert own_model.key == model_key(str(folder), source_hash(folder))
+    cosine = float((Encoder.load(own_model).encode(["a file"]) * encoder.encode(["a file"])).sum())
     assert 0.7 < cosine < 0.99  # the delta is the default encoder's alone
-    assert ready_model(paths, str(own)) == first
+
+
+def test_an_export_is_not_ready_once_its_folder_has_other_weights(
+    paths: Paths, tmp_path: Path, own_model: ModelFiles
+) -> None:
+    own, export = tmp_path / "own model", paths.models / "export"
+    shutil.copytree(packaged_weights(), own)
+    shutil.copytree(own_model.onnx.parent, export)
+    about = json.loads((export / "model.json").read_text())
+    about |= {"name": str(own), "key": model_key(str(own), source_hash(own))}
+    (export / "model.json").write_text(json.dumps(about))
+    assert ready_model(paths, str(own)).key == about["key"]
     config = json.loads((own / "config.json").read_text())
     (own / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
     assert ready_model(paths, str(own)) is None

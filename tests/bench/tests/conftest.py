@@ -6,7 +6,7 @@ import pytest
 
 from app.core.paths import Paths
 from app.encoder.onnx import Encoder
-from app.encoder.weights import ensure_model
+from app.encoder.weights import ModelFiles, ensure_model
 from tests.app.ranking.conftest import fakes, make_router
 from tests.bench.data.sets import QuerySet, read_set
 
@@ -36,8 +36,9 @@ QUERIES = [
 
 
 @pytest.fixture(scope="session")
-def encoder() -> Encoder:
-    """The real encoder."""
+def encoder(own_model: ModelFiles) -> Encoder:
+    """The real encoder, with the one beside it that baselines are measured with."""
+    assert own_model
     models = Path(os.environ["TOOLCRIB_MODELS"])
     return Encoder.load(ensure_model(Paths(models.parent, models)))
 
