@@ -106,6 +106,7 @@ def test_poison_is_measured_with_the_gate_and_with_the_rules(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_papers_tables_are_all_there_and_all_marked(
     encoder: Encoder, small_set: QuerySet
 ) -> None:

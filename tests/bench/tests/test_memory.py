@@ -24,6 +24,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.exhaustive
 def test_two_hosts_share_what_they_may_and_the_counts_are_of_real_processes(config):
     (table,) = run(config, (1, 2)).tables
     processes = {(row[0], row[1]): row[2] for row in table.rows}

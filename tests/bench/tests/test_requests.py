@@ -25,6 +25,7 @@ def test_the_developers_queries_are_of_five_kinds_and_every_step_has_a_search() 
             assert [gold.tools for _text, gold in asked.steps()] == [(t,) for t in asked.gold.tools]
 
 
+@pytest.mark.exhaustive
 def test_the_packs_requests_are_judged_with_and_without_on_sets_whose_tools_it_knows(
     tmp_path: Path, encoder: Encoder, embeddings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
