@@ -20,6 +20,7 @@ from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, Plan
 from app.host_status.entry_taken import register_entry
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
+from app.indexing.past_texts import hide_in_past
 from app.registry import own_servers
 from app.registry.importing import edit_server
 from app.registry.kept_values import MissingValues, keep, lacking
@@ -111,6 +112,8 @@ def offer_values(
     except OSError as error:
         title = f"The values were not kept: {error.strerror}."
         raise ToolcribError(title, "Check the free space, and that you may write there.") from error
+    with ctx.store() as db:
+        hide_in_past(db, [one.launch for one in wanted if one.launch is not None])
     kept = [one.server for one in wanted if one.server not in left]
     lines = [f"Kept in the {place}: {', '.join(kept)}."] if kept else []
     if left:

@@ -21,8 +21,10 @@ from app.export.three_way import Versions, taken_back
 from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
 from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
+from app.hosts.launch import LaunchSpec
 from app.hosts.reading import bytes_if_any, bytes_if_there, hash_bytes
 from app.hosts.running import is_running
+from app.indexing.past_texts import hide_in_past
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Address, Endpoint
 from store import exports, servers
@@ -116,6 +118,7 @@ def _keep_secrets(plan: Plan, ctx: AppContext, db: apsw.Connection) -> None:
             server = servers.by_name(db, name)
             if server is not None:
                 store.put(server.spec.key, secrets)
+                hide_in_past(db, [LaunchSpec.from_spec(server.spec, secrets)])
     except OSError as error:
         raise write_error(ctx.paths.secrets, error) from error
 

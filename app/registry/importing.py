@@ -14,6 +14,7 @@ from app.hosts.display import LaunchText, launch_text
 from app.hosts.importing import own_reading, read_data, read_file
 from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
+from app.indexing.past_texts import hide_in_past
 from app.registry.own_servers import is_own
 from app.registry.register import RegisterResult, leads_back, register
 from app.secrets.secret_store import SecretStore, install_key
@@ -130,7 +131,7 @@ def _take(
     registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
     by_id = servers.names(db)
     names = tuple(by_id[server_id] for server_id in registered.server_ids)
-    kept = _keep_secrets(ctx, registered)
+    kept = _keep_secrets(ctx, db, registered)
     if profile:
         _limit_profile(db, profile, names)
     return ImportResult(registered, names, profile, kept)
@@ -152,13 +153,14 @@ def _refuse_ourselves(ctx: AppContext, launches: Sequence[LaunchSpec | None]) ->
         )
 
 
-def _keep_secrets(ctx: AppContext, registered: RegisterResult) -> str:
+def _keep_secrets(ctx: AppContext, db: apsw.Connection, registered: RegisterResult) -> str:
     store, key = SecretStore.open(ctx.paths), install_key(ctx.paths)
     kept = ""
     for launch in registered.launches.values():
         spec, secrets = launch.to_spec(key)
         if secrets:
             kept = store.put(spec.key, secrets)
+    hide_in_past(db, registered.launches.values())
     return kept
 
 

@@ -17,6 +17,7 @@ from app.hosts.facts import load_hosts
 from app.hosts.launch import STDIO, LaunchSpec, missing, secrets_of
 from app.hosts.places import Places
 from app.hosts.reading import FoundEntry, HostReading, read_host, reads_file
+from app.indexing.past_texts import hide_in_past
 from app.indexing.reading import LEGACY
 from app.secrets.secret_store import SecretStore, install_key
 from app.signin.grant import forget
@@ -158,6 +159,7 @@ def register_kept(
         servers.retire_unnamed(db)
     if secrets:
         SecretStore.open(ctx.paths).put(spec.key, secrets)
+        hide_in_past(db, [launch])
     forget_secrets(ctx, before, servers.launches(db))
 
 
