@@ -64,6 +64,7 @@ class Journal:
         self._hide_all = hide_all  # slower, before a text reaches the store
         self._clock = clock
         self._queue: deque[Json] = deque()  # fields of store.records.EventRecord
+        self._batch: list[Json] = []  # under way to the store
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -115,6 +116,15 @@ class Journal:
         self._wake.set()
         if self._thread is not None:
             self._thread.join(seconds)
+            if self._thread.is_alive():
+                self._say_unwritten()
+
+    def _say_unwritten(self) -> None:
+        """Leave the count of what a process that ends now loses; one that goes on removes it."""
+        with self._tail_lock:
+            lost = self._unfiled([*self._batch, *self._queue])
+            if lost:
+                self._say_dropped(lost)
 
     def _run(self) -> None:
         db: apsw.Connection | None = None
@@ -122,7 +132,7 @@ class Journal:
         while True:
             self._wake.wait()
             self._wake.clear()
-            batch = [self._queue.popleft() for _ in range(len(self._queue))]
+            self._batch = batch = [self._queue.popleft() for _ in range(len(self._queue))]
             try:
                 db = db or self._first()
                 written = self._write(db, batch)
@@ -148,12 +158,15 @@ class Journal:
 
     def _drop(self, batch: "Iterable[Json]") -> None:
         """Count events that the store did not take and that are in no file."""
+        dropped = list(batch)
+        lost = self._unfiled(dropped)
+        self.dropped += lost
+        self._left_in_file = self._left_in_file or lost < len(dropped)
+
+    def _unfiled(self, batch: list[Json]) -> int:
+        """How many of these events are in no file."""
         is_filed = self._tail is not None and self._tail.is_whole
-        for event in batch:
-            if is_filed and event["kind"] in _AT_ONCE:
-                self._left_in_file = True
-            else:
-                self.dropped += 1
+        return sum(not (is_filed and event["kind"] in _AT_ONCE) for event in batch)
 
     def _clear_tail(self, db: apsw.Connection) -> None:
         """Forget what the file holds, now that the store has it."""
@@ -171,19 +184,19 @@ class Journal:
     def _end_tail(self) -> None:
         with self._tail_lock:
             if self.dropped:
-                self._say_dropped()
+                self._say_dropped(self.dropped)
             if self._tail is not None:
                 if self.dropped or self._left_in_file:
                     self._tail.leave()
                 else:
                     self._tail.close()
 
-    def _say_dropped(self) -> None:
+    def _say_dropped(self, lost: int) -> None:
         """Leave the count to the next reader of the store; without room for it, on stderr."""
         from app.gateway.journal_tail import JournalTail
 
         self._tail = self._tail or JournalTail(self._folder)
-        note = self._dropped_note(self.dropped)
+        note = self._dropped_note(lost)
         if not self._tail.keep(note):
             with suppress(OSError):
                 sys.stderr.write(f"toolcrib-gateway: {note['problem']}\n")
@@ -243,8 +256,12 @@ class Journal:
         is_text = event.get("query") or event.get("problem") or _names_behind(event)
         if not is_text and _is_plain(event["host"]):
             return event
+        from app.indexing.hidden_labels import hidden_query
+
         try:
             hidden: Json = self._hide_all(db, event)
+            if hidden.get("query"):
+                hidden["query"] = hidden_query(hidden["query"])
         except ToolcribError:  # the secrets cannot be read: no text is better than one of them
             typed = _TYPED if event["kind"] == "miss" else _TYPED[:1]
             bare = _bare(event) if event["kind"] == "call" else _without_host(event)

@@ -87,5 +87,5 @@ def _label(one: PromptCalls, names: ToolNames, scrubber: Scrubber) -> LabelRecor
     tools = tuple(sorted(tool for tool in known if tool is not None))
     if not 0 < len(tools) <= MOST_TOOLS:
         return None
-    query = hidden_query(one.prompt.strip(), scrubber)[:MOST_KEPT].strip()
+    query = hidden_query(scrubber.text(one.prompt.strip()))[:MOST_KEPT].strip()
     return LabelRecord(0, query, tools, f"{RECORD}{one.host}", one.at)

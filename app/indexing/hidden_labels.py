@@ -21,12 +21,11 @@ def hidden_labels(
     """
     scrubber = Scrubber()
     KeptSecrets(scrubber, paths, environ).learn(db)
-    return tuple(replace(one, query=hidden_query(one.query, scrubber)) for one in labels)
+    return tuple(replace(one, query=hidden_query(scrubber.text(one.query))) for one in labels)
 
 
-def hidden_query(query: str, scrubber: Scrubber) -> str:
-    """A query with the scrubber's secrets, and what looks like a credential, as dots."""
-    text = scrubber.text(query)
-    for value in sorted(credentials_in(text), key=len, reverse=True):
-        text = text.replace(value, MASK)
-    return text
+def hidden_query(query: str) -> str:
+    """A query with what looks like a credential as dots."""
+    for value in sorted(credentials_in(query), key=len, reverse=True):
+        query = query.replace(value, MASK)
+    return query

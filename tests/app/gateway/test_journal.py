@@ -1,5 +1,6 @@
 """The journal never blocks a call; what it cannot keep it counts."""
 
+import json
 import os
 import threading
 from contextlib import closing
@@ -127,6 +128,29 @@ def test_what_a_full_disk_lost_is_said_when_the_session_ends(database, room, cap
     assert not list((home / FOLDER).iterdir())
 
 
+def test_what_a_keychain_that_hangs_keeps_back_is_said_when_the_process_ends(database):
+    home, hangs = database.parent, threading.Event()
+    hide_all = lambda _db, event: (hangs.wait(30), event)[1]  # noqa: E731
+    journal = make(database, folder=str(home), hide_all=hide_all)
+    journal.add("search", query="x")
+    journal.add("call", tool="a/b")
+    journal.close(0.2)
+    (file,) = (home / FOLDER).iterdir()
+    call, note = map(json.loads, file.read_bytes().splitlines())
+    assert (call["tool"], note["problem"]) == ("a/b", "1 events were dropped")
+    hangs.set()
+    journal.close(10)
+    assert {event.kind for event in kept(database)} == {"search", "call"}
+    assert not list((home / FOLDER).iterdir()), "a process that goes on loses nothing"
+
+
+def test_a_credential_in_a_query_is_dots(database):
+    journal = make(database)
+    journal.add("search", query="sign in with ghp_" + "a1b2c3d4" * 4)
+    journal.close(10)
+    assert [event.query for event in kept(database)] == [f"sign in with {HIDDEN}"]
+
+
 def test_calls_that_only_a_file_had_are_taken_once_there_is_room_again(database):
     home, disk = database.parent, FullDisk(database)
     journal = Journal(disk.open, profile="p", session="s", folder=str(home))
@@ -172,12 +196,12 @@ KEY = "k7Qw-9zPx-33ab"
 
 def test_no_secret_is_cut_in_two_where_a_text_is_cut(database):
     journal = make(database, hide_all=lambda _db, event: Scrubber([KEY]).json(event))
-    message = {"error": {"message": "e" * 295 + KEY}}
+    message, words = {"error": {"message": "e" * 295 + KEY}}, "find it " * 61 + "with a "
     journal.add("call", tool="a/b", problem=problem_of(message))
-    journal.add("search", query="q" * 495 + KEY)
+    journal.add("search", query=words + KEY)
     journal.close(10)
     search, call = kept(database)
-    assert call.problem == "e" * 295 + HIDDEN and search.query == "q" * 495 + HIDDEN
+    assert call.problem == "e" * 295 + HIDDEN and search.query == words + HIDDEN
 
 
 HALF = "x\ud800"  # of a character, as JSON may hold it and no database takes it
