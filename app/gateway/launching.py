@@ -88,6 +88,7 @@ def _launch_of(row: ServerRow, store: "SecretStore", environ: Mapping[str, str])
         )
     secrets = secrets_of(spec, store)
     if names := missing(spec, secrets, environ):
+        secrets_of(spec, store.strict())  # a locked keychain says so
         raise ToolcribError(
             f"It was not started: no value is known for {', '.join(names)}.",
             f"Tell the user to run: toolcrib server keep-values {row.name}",

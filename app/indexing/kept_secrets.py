@@ -24,7 +24,7 @@ class KeptSecrets:
 
     def __init__(self, scrubber: Scrubber, paths: Paths, environ: Mapping[str, str]) -> None:
         self._scrubber = scrubber
-        self._store = SecretStore.open(paths, strict=True)
+        self._store = SecretStore.open(paths).strict()
         self._learning = threading.Lock()
         self._environ = environ
         self._learned: set[tuple[str, str]] = set()  # name and stored spec

@@ -73,9 +73,13 @@ class SecretStore:
         self._looked = False
 
     @classmethod
-    def open(cls, paths: Paths, *, strict: bool = False) -> "SecretStore":
+    def open(cls, paths: Paths) -> "SecretStore":
         """The store that belongs to Toolcrib's folder; two folders never share an item."""
-        return cls(paths.secrets, paths.home, strict=strict)
+        return cls(paths.secrets, paths.home)
+
+    def strict(self) -> "SecretStore":
+        """The same store, of which a keychain that cannot be read is an error."""
+        return SecretStore(self._file, self._home, strict=True)
 
     @property
     def _service(self) -> str:

@@ -84,8 +84,11 @@ class TeamEndpoint(Endpoint):
 
 
 def endpoint_secret(paths: Paths) -> str:
-    """Secret from which every token is made, created at the first call; raises ToolcribError."""
-    store = SecretStore.open(paths)
+    """Secret from which every token is made, created at the first call; raises ToolcribError.
+
+    One that lies in a locked keychain is not made anew: every token would be worthless.
+    """
+    store = SecretStore.open(paths).strict()
     with store.alone(_KEY):
         secret = str(object_or_empty(store.read(_KEY)).get(_FIELD, ""))
         return secret if len(secret) >= _LEAST else _renewed(store)

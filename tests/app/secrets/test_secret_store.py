@@ -4,17 +4,24 @@ import json
 import stat
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import keyring
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import null
-from keyring.errors import PasswordDeleteError, PasswordSetError
+from keyring.errors import KeyringLocked, PasswordDeleteError, PasswordSetError
 
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
+from app.core.scrubber import Scrubber
+from app.gateway.launching import launcher
+from app.hosts.launch import LaunchSpec
 from app.secrets.secret_store import Secrets, SecretStore, install_key
+from app.system.endpoint import endpoint_secret
+from store.serving import ServerRow
 
 SECRETS = Secrets(env={"API_KEY": "hunter2"}, headers={"Authorization": "Bearer x"}, values=("v",))
 
@@ -101,6 +108,28 @@ def test_what_the_keychain_refuses_goes_to_the_file(paths: Paths, keychain: Shor
     assert store.get("big") == long
     assert store.put("big", SECRETS) == "keychain"
     assert "big" not in json.loads(paths.secrets.read_text(encoding="utf-8"))
+
+
+def test_a_locked_keychain_makes_no_token_worthless_and_is_named(
+    paths: Paths, keychain: ShortKeychain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = endpoint_secret(paths)
+    spec, values = LaunchSpec("stdio", "server", env={"API_KEY": "k7Qw-9zPx"}).to_spec(b"key")
+    SecretStore.open(paths).put(spec.key, values)
+    text = json.dumps(asdict(spec))
+    row = ServerRow(1, "locked", True, False, "", text, {}, {}, {}, "", 0.0)
+
+    def locked(*_args: str) -> None:
+        raise KeyringLocked
+
+    for name in ("get_password", "set_password"):
+        monkeypatch.setattr(keychain, name, locked)
+    launch = launcher(row, (), lambda: paths, Scrubber(), {})
+    for use in (partial(endpoint_secret, paths), launch):
+        with pytest.raises(ToolcribError, match="keychain cannot be read"):
+            use()
+    monkeypatch.undo()
+    assert endpoint_secret(paths) == secret
 
 
 def test_two_folders_never_share_a_keychain_item(tmp_path: Path, keychain: ShortKeychain) -> None:
