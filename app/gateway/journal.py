@@ -164,7 +164,7 @@ class Journal:
         self._left_in_file = self._left_in_file or lost < len(dropped)
 
     def _unfiled(self, batch: list[Json]) -> int:
-        """How many of these events are in no file."""
+        """Number of these events that are in no file."""
         is_filed = self._tail is not None and self._tail.is_whole
         return sum(not (is_filed and event["kind"] in _AT_ONCE) for event in batch)
 
