@@ -13,6 +13,8 @@ from app.cli.export import run_restore
 from app.cli.parser import make_parser
 from app.hosts.facts import load_hosts
 from app.policy.policy_file import parse_policy
+from app.team_server import configuration
+from app.team_server.sealing import KEY_VARIABLE
 from app.team_server.verbs import make_parser as make_team_parser
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,15 @@ def test_the_changelog_counts_what_is_shipped() -> None:
     (servers,) = re.findall(r"searches (\d+) shipped servers", text)
     seed = ROOT / "resources" / "market" / "seed.jsonl"
     assert len(seed.read_text(encoding="utf-8").splitlines()) == int(servers)
+
+
+def test_the_example_of_a_team_servers_variables_names_all_with_their_defaults() -> None:
+    text = (ROOT / "packaging" / "team" / "team.env.example").read_text(encoding="utf-8")
+    example = dict(re.findall(r"^(\w+)=(.*)$", text, re.M))
+    named = {name for name in vars(configuration).values() if str(name).startswith("TOOLCRIB_")}
+    assert set(example) == {*named, *configuration.LIMITS, KEY_VARIABLE}
+    given = configuration.from_environ(example)
+    assert given == configuration.Configuration(given.database, given.url)
 
 
 def test_the_documents_stay_short() -> None:
