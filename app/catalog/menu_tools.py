@@ -87,10 +87,8 @@ def instructions(
     `all`.
     """
     servers = list(servers)
-    text = (
-        f"Toolcrib keeps {len(servers)} servers' tools behind {SEARCH} and {CALL}: search, then"
-        " call."
-    )
+    whose = "1 server's" if len(servers) == 1 else f"{len(servers)} servers'"
+    text = f"Toolcrib keeps {whose} tools behind {SEARCH} and {CALL}: search, then call."
     if pool == "names":
         text += " Tools: " + ", ".join(name for name, _ in tools)
     elif pool == "all":

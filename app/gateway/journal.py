@@ -202,7 +202,7 @@ class Journal:
                 sys.stderr.write(f"toolcrib-gateway: {note['problem']}\n")
 
     def _dropped_note(self, lost: int) -> Json:
-        return self._event("error", {"problem": f"{lost} events were dropped"})
+        return self._event("error", {"problem": f"events dropped: {lost}"})
 
     def _send(self, written: "list[EventRecord]") -> None:
         """Let events leave that are in the store, where that is switched on."""

@@ -118,12 +118,12 @@ def test_what_a_full_disk_lost_is_said_when_the_session_ends(database, room, cap
         journal.add("search", query="x")
     journal.close(10)
     if not room:
-        assert capfd.readouterr().err == "toolcrib-gateway: 4 events were dropped\n"
+        assert capfd.readouterr().err == "toolcrib-gateway: events dropped: 4\n"
         return
     with closing(open_store(database)) as db:
         assert take_left(db, str(home)) == 2
     said, call = kept(database)
-    assert (said.kind, said.problem) == ("error", "3 events were dropped")
+    assert (said.kind, said.problem) == ("error", "events dropped: 3")
     assert (call.kind, call.tool) == ("call", "a/b")
     assert not list((home / FOLDER).iterdir())
 

@@ -7,7 +7,7 @@ from gateway_store import recorded
 from raw_host import RpcError, text
 
 from app.catalog.catalog import load_catalog
-from app.catalog.menu_tools import POOLS
+from app.catalog.menu_tools import POOLS, instructions
 from app.tokens.counters import counter
 from app.tokens.host_text import host_text
 from app.tokens.menu import menu_tokens
@@ -34,6 +34,9 @@ def test_the_menu_is_small_and_names_the_servers(stocked, gateway, log):
     assert found["capabilities"]["completions"] == {}
     assert found["capabilities"]["tools"] == {"listChanged": True}, "a server may be switched off"
     assert "alpha: alpha says: echo first." in found["instructions"]
+    assert found["instructions"].startswith("Toolcrib keeps 2 servers' tools behind search_tools")
+    one = instructions([("alpha", "")], [], "none")
+    assert one.startswith("Toolcrib keeps 1 server's tools behind search_tools")
     assert len(json.dumps(host.tools())) < 1600
 
 
