@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.widgets.elided import ElidedChoice
+from ui.widgets.elided import ElidedChoice, ElidedLabel
 
 WHOLE = "Without titles and other words that check nothing"
 
@@ -31,6 +31,18 @@ def test_a_choice_that_has_room_is_whole(box):
     box.resize(160, box.sizeHint().height())
     box.setCurrentIndex(1)
     assert box.shown == "Short"
+
+
+def test_a_label_has_other_words_where_its_own_would_be_cut(theme, qtbot):
+    label = ElidedLabel("10 tools in · 1,234 of 290,000 tokens ≈")
+    qtbot.addWidget(label)
+    label.brief = "10 in · 1,234 ≈"
+    label.resize(800, 20)
+    assert label.shown == label.text()
+    label.resize(label.fontMetrics().horizontalAdvance(label.brief) + 4, 20)
+    assert label.shown == label.brief
+    label.grab()
+    assert label.toolTip() == label.text()
 
 
 def inked(image, x):

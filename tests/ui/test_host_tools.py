@@ -28,6 +28,7 @@ def test_a_hosts_page_lists_exactly_what_its_model_gets_searchable(page, service
     assert f"6 tools, {size.sent.tokens:,} tokens ≈ at the first request." in (
         page.tools.headline.text()
     )
+    assert page.tools.view.isColumnHidden(table.place("Later ≈")), "no tool comes later"
     page.tools.search.setText("time_1")
     assert [shown.index(r, 1).data() for r in range(shown.rowCount())] == ["time/time_1"]
     assert page.tools.headline.text().endswith("Showing 1 of 6.")

@@ -20,7 +20,10 @@ _INSET = 2  # px that a style keeps on both sides of a box's text
 
 
 class ElidedLabel(PlainLabel):
-    """One line of text, cut at the right, in the middle for paths."""
+    """One line of text, cut at the right, in the middle for paths.
+
+    `brief` has other words for a room in which the whole text would be cut.
+    """
 
     def __init__(
         self,
@@ -33,18 +36,25 @@ class ElidedLabel(PlainLabel):
     ) -> None:
         super().__init__(text, parent, look=look, name=name)
         self._mode = mode
+        self.brief = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def minimumSizeHint(self) -> QSize:
         """Narrow."""
         return QSize(40, super().minimumSizeHint().height())
 
+    @property
+    def shown(self) -> str:
+        """Text as it is drawn."""
+        metrics, room = self.fontMetrics(), self.contentsRect().width()
+        fits = not self.brief or metrics.horizontalAdvance(self.text()) <= room
+        return metrics.elidedText(self.text() if fits else self.brief, self._mode, room)
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw what fits; the tooltip has the rest."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        room = self.contentsRect()
-        text = self.fontMetrics().elidedText(self.text(), self._mode, room.width())
+        room, text = self.contentsRect(), self.shown
         self.setToolTip(plain_tip(self.text()) if text != self.text() else "")
         painter.drawText(room, int(self.alignment()), text)
         painter.end()

@@ -110,6 +110,7 @@ class HostDetail(QWidget):
         theme.put_icon(self.link, "content-copy")
         theme.put_icon(self.write, "export-variant", "on_accent")
         self._shown = _Shown()
+        self._shown.setMinimumHeight(_LEAST_SHOWN)  # at every text size: the buttons need room
         self._box = QFrame()
         self._foot = Flow(at_end=True)
         self._buttons = QWidget()
@@ -286,7 +287,6 @@ class HostDetail(QWidget):
 
     def _fit(self) -> None:
         theme = self._theme
-        self._shown.setMinimumHeight(theme.scaled(_LEAST_SHOWN))
         self._foot.set_least(self.hint, theme.scaled(_HINT))
 
     def _connect(self) -> None:

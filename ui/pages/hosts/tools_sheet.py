@@ -25,6 +25,7 @@ from ui.widgets.push_button import push_button
 from ui.widgets.roles import FAINT, SORT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
+from ui.widgets.table_tools import tools_of
 
 NAME, TOOL, TOKENS, LATER = "Name for the model", "Tool", "Tokens ≈", "Later ≈"
 STATE, WHY = "State", "Why"
@@ -38,7 +39,7 @@ class ToolTable(RowTable[ListedTool]):
         super().__init__(
             (
                 Column(NAME, lambda tool: tool.name, width=190),
-                Column(TOOL, lambda tool: tool.tool_id, width=150),
+                Column(TOOL, lambda tool: tool.tool_id, width=210),
                 Column(
                     TOKENS,
                     lambda tool: count(tool.tokens) if tool.tokens else "",
@@ -100,6 +101,8 @@ class ToolsSheet(QWidget):
         """Show a host's tools; words in the search field stay."""
         self._size = size
         self.model.replace_rows(listed_tools(size))
+        some_later = any(tool.later for tool in self.model.rows)
+        tools_of(self.view).hide(self.model.place(LATER), not some_later)
         self.why.clear()
         self.title.setText(f"What the model gets in {size.host}")
         self._filter(self.search.text())

@@ -110,6 +110,7 @@ class PlaygroundControls(QWidget):
         self.show_threshold(answer.line.value)
         shown = len(answer.ranked.shown)
         of = "" if answer.engine else f" of {total:,}"
+        self.headline.brief = f"{shown} in · {answer.ranked.tokens:,} ≈"
         self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,}{of} tokens ≈")
 
     def _lay_out(self) -> None:
