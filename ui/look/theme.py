@@ -45,6 +45,7 @@ _IMAGES = {
 }
 
 W = TypeVar("W", bound=QWidget)
+S = TypeVar("S", bound=QAbstractButton | QLabel)
 
 
 class Theme(QObject):
@@ -139,12 +140,11 @@ class Theme(QObject):
         widget.setProperty(_DRESS, [])
         widget.setFont(self.fixed())
 
-    def put_icon(
-        self, widget: QAbstractButton | QLabel, name: str, role: str = "text2", size: int = 16
-    ) -> None:
-        """Give a widget an icon that follows the colours; a label's is `size` pixels at 100 %."""
+    def put_icon(self, widget: S, name: str, role: str = "text2", size: int = 16) -> S:
+        """Return a widget with an icon in the theme's colours; a label's has `size` px at 100 %."""
         widget.setProperty(_ICON, [name, role, size])
         self._draw_icon(widget, name, role, size)
+        return widget
 
     def _draw_icon(self, widget: QWidget, name: str, role: str, size: int) -> None:
         icons = self.icons

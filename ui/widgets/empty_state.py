@@ -18,12 +18,10 @@ class EmptyState(QWidget):
         self, theme: Theme, *, icon: str, text: str, hint: str, buttons: Sequence[Press] = ()
     ) -> None:
         super().__init__()
-        sign = PlainLabel()
+        sign = theme.put_icon(PlainLabel(), icon, size=48)
         sign.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        theme.put_icon(sign, icon, size=48)
-        self.text = PlainLabel(text)
+        self.text = theme.heading(PlainLabel(text), 3)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        theme.heading(self.text, 3)
         self.hint = PlainLabel(hint, wrap=True, look="faint")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.buttons = [

@@ -70,7 +70,7 @@ class BudgetPage(Page):
         self.view = as_table(view, self.model, services.theme, delegate=TextDelegate)
         self.command = named(QLineEdit(readOnly=True), "The same check in CI")
         services.theme.dress_fixed(self.command)
-        self.copy = push_button("Copy", self._copy)
+        self.copy = services.theme.put_icon(push_button("Copy", self._copy), "content-copy")
         self._lay_out()
         live = services.live
         self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
@@ -88,7 +88,6 @@ class BudgetPage(Page):
         self.moves.behind.clicked.connect(self.asking.request)
         self.asking.ended.connect(self._on_asked)
         self.asking.failed.connect(self.messages.error)
-        services.theme.put_icon(self.copy, "content-copy")
         services.theme.changed.connect(self._fit)
         self._fit()
 

@@ -31,8 +31,7 @@ class SwitchCard(QFrame):
         self.used = False  # whether it is on, or needs a look
         self.switch = QCheckBox(title)
         self.words = PlainLabel(wrap=True, look="faint")
-        self._icon = PlainLabel()
-        theme.put_icon(self._icon, "alert", "warn")
+        self._icon = theme.put_icon(PlainLabel(), "alert", "warn")
         self._row = hbox(self._icon, self.switch, STRETCH)
         vbox(
             self._row, self.words, inside=self, margins=(CARD - 4, GAP, CARD - 4, GAP), gap=GAP // 4

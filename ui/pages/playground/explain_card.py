@@ -20,6 +20,7 @@ from ui.widgets.boxes import STRETCH, boxed, scrolled, vbox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 WIDTH = 300
@@ -41,8 +42,7 @@ class ExplainCard(QFrame):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("explain")
-        self.setAccessibleName("Why is it in or out?")
+        named(self, "Why is it in or out?", name="explain")
         self.setProperty("card", True)
         self.setMinimumWidth(240)
         self._theme = theme
@@ -143,9 +143,8 @@ class ExplainCard(QFrame):
                 gap=6,
             )
         )
-        scroll = scrolled(inside, sideways=False)
+        scroll = named(scrolled(inside, sideways=False), "Gates and score parts")
         scroll.setMinimumHeight(_LEAST)
-        scroll.setAccessibleName("Gates and score parts")
         inside.setAutoFillBackground(False)  # setWidget turned it on: the card shows through
         head = Flow()
         head.add_wide(self._title)

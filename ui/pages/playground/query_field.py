@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent
 
 from ui.look.theme import Theme
 from ui.widgets.icon_field import IconField
+from ui.widgets.named import named
 
 IDLE_MS = 300  # how long the typing must rest before a query runs by itself
 KEPT = 50
@@ -20,10 +21,8 @@ class QueryField(IconField):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self.setObjectName("playQuery")
-        self.setAccessibleName("Query")
+        named(self, "Query", name="playQuery", tip="Up and Down go through earlier queries.")
         self.setPlaceholderText("What would you ask the model to do?")
-        self.setToolTip("Up and Down go through earlier queries.")
         self._history: list[str] = []
         self._place = 0
         self._idle = QTimer(self, interval=IDLE_MS, singleShot=True)

@@ -17,6 +17,7 @@ from ui.widgets.boxes import hbox, vbox
 from ui.widgets.diff_rows import ADDED, REMOVED, SAME
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _SIGNS = {ADDED: "+ ", REMOVED: "- ", SAME: "  "}
@@ -32,8 +33,7 @@ class EvidenceView(QTextEdit):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setObjectName("evidence")
-        self.setAccessibleName("Evidence")
+        named(self, "Evidence", name="evidence")
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setTextInteractionFlags(
@@ -126,27 +126,26 @@ class ReviewCard(QFrame):
         super().__init__()
         self.setProperty("card", True)
         self.item: ReviewItem | None = None
-        self.title = PlainLabel(wrap=True)
+        self.title = theme.heading(PlainLabel(wrap=True), 3)
         self.state = Badge(theme, _HELD)
         self.state_line = PlainLabel(wrap=True, look="faint")
         # long names must not make the card wider
         self.state_line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.evidence = EvidenceView(theme)
-        self.hold = push_button(look="primary", name="keepHeld")
+        self.hold = theme.put_icon(
+            push_button(look="primary", name="keepHeld"), "lock-outline", "on_accent"
+        )
         # the blanks keep icons that fill their place off the words
         self.off, self.server_off = QPushButton(" Turn tool off"), QPushButton(" Turn server off")
-        self.approve = push_button(name="approve")
+        self.approve = theme.put_icon(push_button(name="approve"), "check-circle-outline")
         self._seen = False  # whether the evidence was read to its end
         self._whole = False  # whether it is all that there is
         self._rest = QTimer(self, interval=REST_MS, singleShot=True)
         self._rest.timeout.connect(self._enable)
         self._lay_out()
         self.evidence.seen.connect(self._on_seen)
-        theme.heading(self.title, 3)
-        theme.put_icon(self.hold, "lock-outline", "on_accent")
         theme.put_icon(self.off, "eye-off-outline")
         theme.put_icon(self.server_off, "server-off")
-        theme.put_icon(self.approve, "check-circle-outline")
 
     def show_item(self, item: ReviewItem) -> None:
         """Show a tool; decisions open a moment later, so that a double click decides on one only.

@@ -15,6 +15,7 @@ from ui.pages.catalog.market.work import Shown
 from ui.widgets.boxes import STRETCH, vbox
 from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 _NOTHING = "Select a server to see its tools, its tokens and the command that would run."
@@ -34,20 +35,18 @@ class DetailsPanel(QScrollArea):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.shown: Shown | None = None
-        self.title = PlainLabel(wrap=True)
+        self.title = theme.heading(PlainLabel(wrap=True), 2)
         self.about = PlainLabel(wrap=True)
         self.warning = PlainLabel(wrap=True, look="wrong")
         self.facts = PlainLabel(wrap=True)
         self.repository = _Link("Repository")
         self.website = _Link("Website")
-        self.ways = QComboBox()
-        self.ways.setAccessibleName("Package or address")
+        self.ways = named(QComboBox(), "Package or address")
         self.ways.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.reason = PlainLabel(wrap=True)
         self.command = PlainLabel(wrap=True)
-        theme.heading(self.title, 2)
         theme.dress_fixed(self.command)
         self.form = InputForm(theme)
         self.safe = PlainLabel(_SAFE, wrap=True)

@@ -15,6 +15,7 @@ from ui.shell.tasks import Job
 from ui.widgets.boxes import SPARE, STRETCH, hbox
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.widgets.named import named
 from ui.widgets.push_button import push_button
 
 if TYPE_CHECKING:
@@ -59,14 +60,12 @@ class UpdateDialog(Dialog):
         self._services, self._known = services, known
         self._job: Job | None = None
         self._read: Offer | None = None  # the offer that was read
-        self.title = PlainLabel(wrap=True)
+        self.title = services.theme.heading(PlainLabel(wrap=True), 2)
         self.command = PlainLabel(wrap=True)
-        services.theme.heading(self.title, 2)
         services.theme.dress_fixed(self.command)
         self.form = InputForm(services.theme)
         self.text = PlainLabel(wrap=True)
-        self.parts = QPlainTextEdit(readOnly=True)
-        self.parts.setAccessibleName("What is different")
+        self.parts = named(QPlainTextEdit(readOnly=True), "What is different")
         self.go = push_button("Read and compare", self._press, look="primary")
         self.back = push_button(f"Back to {known.former}", self._take_back)
         self.close_button = push_button("Close", self.reject)
