@@ -172,7 +172,7 @@ def test_an_outside_change_after_the_preview_is_refused(window, places, qtbot):
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
 
 
-def test_the_menu_names_each_host_and_a_server_of_several_says_where_to_choose(window, qtbot):
+def test_the_menu_names_each_host_and_a_server_of_several_asks_in_which(window, qtbot):
     window.catalog.show_server("files")
     tree = window.catalog.content.tree
     menu = QMenu(window)
@@ -183,7 +183,9 @@ def test_the_menu_names_each_host_and_a_server_of_several_says_where_to_choose(w
         "In Kiro": ["&Edit or rename…", "&Disable…", "&Remove…"],
     }
     window.catalog.edit_server()
-    assert "files is in 2 places" in window.status.message.text()
+    places = window.findChild(QMenu, "serverPlaces")
+    assert [a.text() for a in places.actions()] == ["Edit in Cursor…", "Edit in Kiro…"]
+    places.close()
     page = change(window, qtbot, "files", REMOVE)
     assert "It is also in Kiro, where it stays." in page.entry.notes.text()
 

@@ -56,6 +56,19 @@ def test_with_everything_shown_the_difference_in_hosts_keeps_its_height(window, 
         window.services.advanced.switch(on=False)
 
 
+def test_larger_text_leaves_the_difference_no_more_room_than_the_buttons_can_spare(
+    window, theme, qtbot
+):
+    window.open_page("hosts")
+    shown = window.page.detail.diff.parentWidget()
+    try:
+        for zoom, least in ((100, 168), (150, 168), (200, 180)):
+            theme.set_zoom(zoom)
+            assert shown.minimumHeight() == least
+    finally:
+        theme.set_zoom(100)
+
+
 def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot):
     window.open_page("playground")
     try:

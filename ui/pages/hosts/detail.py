@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QFrame,
+    QLayout,
     QRadioButton,
     QStackedWidget,
     QTabBar,
@@ -43,6 +44,7 @@ KEPT = "A dated copy is kept. Values of env and headers are carried over unread.
 
 _HINT = 240  # pixels beside the buttons, below which the hint has a row of its own
 _LEAST_SHOWN = 168  # pixels of the difference, below which the page scrolls
+_LEAST_LINES = 90  # the same, as it grows with the text
 
 
 class HostDetail(QWidget):
@@ -66,58 +68,80 @@ class HostDetail(QWidget):
         self.name = theme.heading(PlainLabel(), 5)
         self.state = Badge(theme, BadgeText(""))
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle, look="faint")
-        self.modes = named(QWidget(), "Export", name="exportMode")
-        self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
-        for mode, radio in self.radios.items():
-            radio.setToolTip(plain_tip(explained(MODE_NAMES[mode])))
-        self.http = HttpRow()
-        self.reach = ReachRow()
         self.headline = theme.heading(PlainLabel(), 1)
-        self.notes = PlainLabel(wrap=True)
-        self.advice = QWidget()  # what the advice can be followed with
-        self.go_through = push_button(
-            "Go through Toolcrib…", tip="Show the change before it is written"
-        )
-        self.suggest = push_button(
-            "Suggest tools for each prompt…", tip="Show the hook before it is written"
-        )
+        self.http, self.reach = HttpRow(), ReachRow()
         self.files = named(QTabBar(), "Files")
         self.diff = DiffView(theme)
-        words = "Cut long lines to the width, alike on both sides"
-        self.wrap = named(QCheckBox("Wrap lines"), name="wrapLines", tip=words)
-        self.wrap.setChecked(self.diff.wraps)
         self.nothing = PlainLabel(wrap=True, look="faint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hint = PlainLabel(KEPT, wrap=True, look="faint")
+        self.hook, self.rules = HookCard(theme), RulesCard(theme)
+        self._shown = _Shown()
+        self._foot = Flow(at_end=True)
+        choice = self._make_choice()
+        self._box, self._buttons = self._make_advice(), self._make_buttons()
+        self._lay_out(choice)
+        self._connect()
+        self._fit()
+        self.show_loading()
+
+    def _make_choice(self) -> QLayout:
+        """The modes, and how the difference is shown."""
+        self.modes = named(QWidget(), "Export", name="exportMode")
+        self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
+        row = Flow(self.modes, spacing=CARD)
+        row.addWidget(PlainLabel("Export"))
+        for mode, radio in self.radios.items():
+            radio.setToolTip(plain_tip(explained(MODE_NAMES[mode])))
+            row.addWidget(radio)
+        words = "Cut long lines to the width, alike on both sides"
+        self.wrap = named(QCheckBox("Wrap lines"), name="wrapLines", tip=words)
+        self.wrap.setChecked(self.diff.wraps)
+        return hbox((self.modes, 1), (self.wrap, Qt.AlignmentFlag.AlignTop), gap=STYLE)
+
+    def _make_advice(self) -> QFrame:
+        """What to know before writing, and the buttons that follow the advice."""
+        self.notes = PlainLabel(wrap=True)
+        self.advice = QWidget()
+        through, suggest = "Go through Toolcrib…", "Suggest tools for each prompt…"
+        self.go_through = push_button(through, tip="Show the change before it is written")
+        self.suggest = push_button(suggest, tip="Show the hook before it is written")
+        row = Flow(self.advice)
+        for button in (self.go_through, self.suggest):
+            row.addWidget(button)
+        box = QFrame()
+        box.setProperty("card", True)
+        icon = self._theme.put_icon(PlainLabel(), "information-outline", "accent")
+        hbox(
+            (icon, Qt.AlignmentFlag.AlignTop),
+            (vbox(self.notes, self.advice), 1),
+            inside=box,
+            margins=(CARD - 4, GAP, CARD - 4, GAP),
+            gap=STYLE,
+        )
+        return box
+
+    def _make_buttons(self) -> QWidget:
         self.tools = push_button(
             " What the model gets",  # the blank keeps the icon off the words
             name="hostToolsButton",
             tip="Exactly which tools and tokens this host's model gets now",
         )
-        self.backups = push_button("Backups")
-        self.copy = push_button("Copy")
-        self.link = push_button(
-            "Copy link", tip="A link by which the host adds Toolcrib's entry itself"
-        )
+        self.backups, self.copy = push_button("Backups"), push_button("Copy")
+        words = "A link by which the host adds Toolcrib's entry itself"
+        self.link = push_button("Copy link", tip=words)
         self.write = push_button("Write config", look="primary", name="writeConfig")
-        self.hook = HookCard(theme)
-        self.rules = RulesCard(theme)
-        self._icon = PlainLabel()
-        theme.put_icon(self._icon, "information-outline", "accent")
-        theme.put_icon(self.tools, "code-json")
-        theme.put_icon(self.backups, "backup-restore")
-        theme.put_icon(self.copy, "content-copy")
-        theme.put_icon(self.link, "content-copy")
-        theme.put_icon(self.write, "export-variant", "on_accent")
-        self._shown = _Shown()
-        self._shown.setMinimumHeight(_LEAST_SHOWN)  # at every text size: the buttons need room
-        self._box = QFrame()
-        self._foot = Flow(at_end=True)
-        self._buttons = QWidget()
-        self._lay_out()
-        self._connect()
-        self._fit()
-        self.show_loading()
+        buttons = QWidget()
+        row = Flow(buttons, at_end=True)
+        for button, icon, role in (
+            (self.tools, "code-json", "text2"),
+            (self.backups, "backup-restore", "text2"),
+            (self.copy, "content-copy", "text2"),
+            (self.link, "content-copy", "text2"),
+            (self.write, "export-variant", "on_accent"),
+        ):
+            row.addWidget(self._theme.put_icon(button, icon, role))
+        return buttons
 
     def show_loading(self) -> None:
         """Before the files were looked at there is nothing to say, and nothing to write."""
@@ -287,6 +311,8 @@ class HostDetail(QWidget):
 
     def _fit(self) -> None:
         theme = self._theme
+        # larger text gets not as many lines: the buttons below need room
+        self._shown.setMinimumHeight(max(_LEAST_SHOWN, theme.scaled(_LEAST_LINES)))
         self._foot.set_least(self.hint, theme.scaled(_HINT))
 
     def _connect(self) -> None:
@@ -306,31 +332,11 @@ class HostDetail(QWidget):
         self._show_http()
         self.mode_chosen.emit(mode)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, choice: QLayout) -> None:
         head = hbox((self.name, 1), (self.state, Qt.AlignmentFlag.AlignVCenter), gap=STYLE)
-        modes = Flow(self.modes, spacing=CARD)
-        modes.addWidget(PlainLabel("Export"))
-        for radio in self.radios.values():
-            modes.addWidget(radio)
-        choice = hbox((self.modes, 1), (self.wrap, Qt.AlignmentFlag.AlignTop), gap=STYLE)
         below = hbox((self.path, 1), self.headline, gap=STYLE)
-        self._box.setProperty("card", True)
-        words = vbox(self.notes, self.advice)
-        hbox(
-            (self._icon, Qt.AlignmentFlag.AlignTop),
-            (words, 1),
-            inside=self._box,
-            margins=(CARD - 4, GAP, CARD - 4, GAP),
-            gap=STYLE,
-        )
-        advice = Flow(self.advice)
-        for button in (self.go_through, self.suggest):
-            advice.addWidget(button)
         self._shown.addWidget(self.diff)
         self._shown.addWidget(self.nothing)
-        row = Flow(self._buttons, at_end=True)
-        for button in (self.tools, self.backups, self.copy, self.link, self.write):
-            row.addWidget(button)
         self._foot.add_wide(self.hint, self._theme.scaled(_HINT))
         self._foot.addWidget(self._buttons)
         inside = vbox(

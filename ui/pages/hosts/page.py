@@ -16,12 +16,11 @@ from app.host_status.drift import OUTSIDE, Drift
 from app.host_status.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.pages.hosts.backups import BackupsSheet
+from ui.pages.hosts.change_flow import EntryFlow, HookFlow
 from ui.pages.hosts.change_sheet import ChangeSheet, say_refused
 from ui.pages.hosts.commands import WriteCommand
 from ui.pages.hosts.detail import HostDetail
-from ui.pages.hosts.entry_flow import EntryFlow
 from ui.pages.hosts.entry_sheet import EntrySheet
-from ui.pages.hosts.hook_flow import HookFlow
 from ui.pages.hosts.hook_sheet import HookSheet
 from ui.pages.hosts.host_list import HostListModel
 from ui.pages.hosts.http_flow import HttpFlow
