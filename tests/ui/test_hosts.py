@@ -462,6 +462,15 @@ def test_pruned_with_nothing_off_says_that_entries_stay(page, qtbot):
     assert page.detail.nothing.isVisible() and not page.detail.write.isEnabled()
 
 
+def test_a_host_that_is_not_here_says_so_once_and_wraps_no_lines(page, qtbot):
+    open_host(page, qtbot, "cursor", "through")
+    assert page.detail.wrap.isVisible()
+    open_host(page, qtbot, "kiro", "as-is")
+    texts = (page.detail.path, page.detail.nothing, page.detail.notes)
+    assert sum("found" in label.text().lower() for label in texts) == 1
+    assert page.detail.wrap.isHidden(), "there is no difference to wrap"
+
+
 def test_at_200_per_cent_no_words_are_cut_and_the_page_scrolls(page, theme, qtbot):
     detail = page.detail
     page.resize(1300, 500)

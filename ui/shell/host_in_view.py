@@ -40,9 +40,7 @@ class HostInView(QObject):
         self._before: dict[str, int] = {}  # tokens of a host before it was written in this session
         self.choice = choice  # a host's id, WORST, or EVERY for the sum over all servers
         self.sizes: tuple[HostSize, ...] = ()
-        live.loaded.connect(self._measure)
-        live.toggled.connect(lambda _ids: self._measure())
-        live.configured.connect(self._measure)
+        live.altered.connect(self._measure)
 
     @property
     def size(self) -> "HostSize | None":

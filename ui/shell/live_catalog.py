@@ -49,7 +49,8 @@ class LiveCatalog(QObject):
     it is loaded, what is in view is not what a change would concern; strayed() when steps made so
     far may concern another profile than the one in view; toggled(frozenset of tool row ids) after
     ticks or pins; written() after any other connection wrote to the store; configured() after the
-    profile's settings changed; failed(ToolcribError) when it could not be read or written;
+    profile's settings changed; altered() after loaded, toggled and configured alike;
+    failed(ToolcribError) when it could not be read or written;
     lost(name) when the profile in view is gone; why(row id) when the Playground is to explain that
     tool, review(row id) and sought(row id) when Review or Catalog is to show it;
     requests_wanted() when the Catalog is to offer to have requests written; servers_wanted(query)
@@ -61,6 +62,7 @@ class LiveCatalog(QObject):
     strayed = Signal()
     toggled = Signal(object)
     configured = Signal()
+    altered = Signal()
     written = Signal()
     why = Signal(int)
     review = Signal(int)
@@ -73,6 +75,9 @@ class LiveCatalog(QObject):
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:
         super().__init__(tasks)
+        self.loaded.connect(self.altered)
+        self.toggled.connect(lambda _ids: self.altered.emit())
+        self.configured.connect(self.altered)
         self._tasks = tasks
         self.profile = profile
         self.places = ServerPlaces()  # of servers, for their colours

@@ -32,10 +32,7 @@ class ExportState(QObject):
         self._services = services
         self._timer = QTimer(self, interval=_REST_MS, singleShot=True)
         self._timer.timeout.connect(self._inspect)
-        live = services.live
-        live.loaded.connect(self._timer.start)
-        live.toggled.connect(lambda _ids: self._timer.start())
-        live.configured.connect(self._timer.start)
+        services.live.altered.connect(self._timer.start)
         services.tasks.changed.connect(self._on_task)
 
     def _on_task(self, changes: Changes) -> None:

@@ -50,7 +50,7 @@ class SettingsDialog(Dialog):
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent, title="Settings", name="settings")
         self._services = services
-        theme, live = services.theme, services.live
+        theme = services.theme
         self.whose = ElidedLabel(look="faint")
         self.whose.setContentsMargins(MARGIN, 0, MARGIN, 0)
         self.profile = SettingForm(theme, PROFILE, PROFILE_ADVANCED)
@@ -59,26 +59,35 @@ class SettingsDialog(Dialog):
         self.http = HttpTab(services)
         self.login = LoginTab(services)
         self.tabs = named(QTabWidget(documentMode=True), "Settings")
-        self.tabs.addTab(_page(self.whose, self.profile), "&Profile")
-        self.tabs.addTab(_page(self.look), "&Window")
-        self.tabs.addTab(_page(self.reading), "&Reading and keeping")
-        self.tabs.addTab(_page(self.http), "&HTTP")
-        self.tabs.addTab(_page(self.login), "&Login")
+        for title, *parts in (
+            ("&Profile", self.whose, self.profile),
+            ("&Window", self.look),
+            ("&Reading and keeping", self.reading),
+            ("&HTTP", self.http),
+            ("&Login", self.login),
+        ):
+            self.tabs.addTab(_page(*parts), title)
         self.problem = PlainLabel(wrap=True, look="wrong")
         self.problem.hide()
         self.search = named(IconField(theme), "Search settings")
         self.search.setPlaceholderText("Search settings")
-        self.search.textChanged.connect(self._seek)
-        self.usual = push_button("&Reset this tab", self._reset)
-        self.usual.setToolTip("Reset every setting of this tab")
-        self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
-        self.every = QCheckBox("Show &advanced")
-        self.every.setAccessibleName("Show advanced")
-        self.every.setToolTip("Also profiles, query set, hooks, rules and HTTP in the window")
-        self.every.clicked.connect(self._switch_advanced)
+        words = "Reset every setting of this tab"
+        self.usual = push_button("&Reset this tab", self._reset, tip=words)
+        words = "Also profiles, query set, hooks, rules and HTTP in the window"
+        self.every = named(QCheckBox("Show &advanced"), "Show advanced", tip=words)
         buttons = self.close_box(self.usual, role=QDialogButtonBox.ButtonRole.ResetRole)
         self.lay_out(self.search, (self.tabs, 1), self.problem, self.every, buttons)
         self.fit(theme, _SIDE, _SIDE)
+        self._connect()
+        self.refresh()
+        self._show_advanced()
+        self.tabs.setFocus()
+
+    def _connect(self) -> None:
+        services, live = self._services, self._services.live
+        self.search.textChanged.connect(self._seek)
+        self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
+        self.every.clicked.connect(self._switch_advanced)
         self.profile.changed.connect(self._set_profile)
         self.profile.checked.connect(self._check)
         self.look.changed.connect(self._set_own)
@@ -88,13 +97,10 @@ class SettingsDialog(Dialog):
         self.login.failed.connect(self._show_error)
         self.login.switched.connect(self.problem.hide)
         live.failed.connect(self._show_error)
-        for signal in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
+        for signal in (live.altered, live.leaving, self._services.theme.changed):
             signal.connect(self.refresh)
         services.advanced.changed.connect(self._show_advanced)
         services.undo.indexChanged.connect(self._show_usual)
-        self.refresh()
-        self._show_advanced()
-        self.tabs.setFocus()
 
     def open_tab(self, name: str) -> None:
         """Bring a tab into view: profile, window, reading, http, login."""

@@ -164,10 +164,7 @@ class ActivityPage(Page):
         for tab in (self.usage, self.week, self.suggestions, self.servers):
             tab.result.connect(self._show_result)
             tab.failed.connect(self.messages.error)
-        live = self.services.live
-        live.loaded.connect(self._count)
-        live.toggled.connect(lambda _ids: self._count())
-        live.configured.connect(self._count)
+        self.services.live.altered.connect(self._count)
         self.usage.tool_requested.connect(partial(show_in_catalog, self.services))
 
     def _open_usage(self) -> None:

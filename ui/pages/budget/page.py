@@ -75,9 +75,7 @@ class BudgetPage(Page):
         live = services.live
         self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
         self.rest.timeout.connect(self._request_sizes)
-        live.loaded.connect(self._on_changed)
-        live.toggled.connect(lambda _ids: self._on_changed())
-        live.configured.connect(self._on_changed)
+        live.altered.connect(self._on_changed)
         services.hosts.changed.connect(self._show_hosts)
         services.hosts.chosen.connect(self._on_changed)
         self.form.changed.connect(self._set)

@@ -294,13 +294,15 @@ class HostDetail(QWidget):
         else:
             self.nothing.setText(self._nothing_text(preview))
             self._shown.setCurrentWidget(self.nothing)
-        self.copy.setEnabled(self._shown.currentWidget() is self.diff)
+        differs = self._shown.currentWidget() is self.diff
+        self.copy.setEnabled(differs)
+        self.wrap.setVisible(differs)
 
     def _nothing_text(self, preview: Preview) -> str:
         if preview.plan.refusal:  # which the hint or the notes say already
             return "There is no change to show."
         if not self._installed:
-            return f"{self.name.text()} was not found on this computer."
+            return "There is no file to write before the host is installed."
         if preview.plan.mode == AS_IS:
             return "Toolcrib leaves the files of this host as they are."
         if preview.plan.mode == PRUNED and self._mode == AS_IS and preview.plan.matched:

@@ -156,10 +156,8 @@ class HostsPage(Page):
         self.refresh()
 
     def _connect(self) -> None:
-        live, desk, detail = self.services.live, self.desk, self.detail
-        live.loaded.connect(self._on_changed)
-        live.toggled.connect(lambda _ids: self._on_changed())
-        live.configured.connect(self._on_changed)
+        desk, detail = self.desk, self.detail
+        self.services.live.altered.connect(self._on_changed)
         self.services.tasks.changed.connect(self._on_task)
         self.messages.replaced.connect(self._forget_write)
         desk.surveyed.connect(self._on_surveyed)
