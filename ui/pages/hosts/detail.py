@@ -100,7 +100,7 @@ class HostDetail(QWidget):
         return hbox((self.modes, 1), (self.wrap, Qt.AlignmentFlag.AlignTop), gap=STYLE)
 
     def _make_advice(self) -> QFrame:
-        """What to know before writing, and the buttons that follow the advice."""
+        """Facts to know before writing, and the buttons that follow the advice."""
         self.notes = PlainLabel(wrap=True)
         self.advice = QWidget()
         through, suggest = "Go through Toolcrib…", "Suggest tools for each prompt…"
