@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 
 from app.cli.verbs import VERBS
 from app.core.own_code import own_version
@@ -17,9 +18,9 @@ exit codes:
   4  over budget (check), or nothing can be done without --yes (scan, import, export ...)
   5  done in part: some servers could not be read
 
-Without a verb the window opens; `toolcrib pictures FOLDER` saves pictures of it.
-TOOLCRIB_HOME, a whole path, moves all of Toolcrib's own files.
+{window}TOOLCRIB_HOME, a whole path, moves all of Toolcrib's own files.
 """
+_WINDOW = "Without a verb the window opens; `toolcrib pictures FOLDER` saves pictures of it.\n"
 
 
 def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -27,7 +28,7 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = PlainParser(
         prog="toolcrib",
         description="See what your MCP servers cost, switch tools off, write trimmed configs.",
-        epilog=_EPILOG,
+        epilog=_EPILOG.format(window=_WINDOW if find_spec("ui") else ""),  # not in toolcrib-core
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"toolcrib {own_version()}")

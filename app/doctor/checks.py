@@ -5,6 +5,7 @@ A new check is one function here and its name in CHECKS.
 
 import os
 import platform
+import shutil
 import statistics
 import sys
 import time
@@ -34,6 +35,7 @@ from store.migrate import version as store_version
 
 GOOD, NOTE, BAD = "ok", "note", "problem"
 _DAMAGED_SHOWN = 10
+LEAST_ROOM = 100_000_000  # bytes; a scan of a large catalogue writes some of that
 _QUERY, _QUERIES = "merge the release branch", 5
 _SLOW_QUERY = 0.05  # seconds of CPU; a laptop takes .002
 
@@ -70,6 +72,18 @@ def _paths(ctx: AppContext) -> Iterator[Result]:
     else:
         hint = "Install Toolcrib again: hosts start this program."
         yield Result("gateway program", f"{program} is missing", BAD, hint)
+
+
+def _disk(ctx: AppContext) -> Iterator[Result]:
+    """The room where Toolcrib's own files are, or would be made."""
+    folder = next(one for one in (ctx.paths.home, *ctx.paths.home.parents) if one.is_dir())
+    free = shutil.disk_usage(folder).free
+    text = f"{free // 1_000_000:,} MB free"
+    if free < LEAST_ROOM:
+        hint = "Make room on it: without, nothing is read anew and no host's file is written."
+        yield Result("disk", text, BAD, hint)
+    else:
+        yield Result("disk", text)
 
 
 def _settings(ctx: AppContext) -> Iterator[Result]:
@@ -182,6 +196,7 @@ CHECKS: tuple[Check, ...] = (
     _platform,
     _window,
     _paths,
+    _disk,
     _settings,
     _store,
     _encoder,

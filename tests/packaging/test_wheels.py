@@ -72,13 +72,26 @@ def test_the_data_wheel_fits_pypi_and_is_readable_by_all(wheels: Path) -> None:
         assert any(name.endswith("licenses/NOTICE") for name in archive.namelist())
 
 
-def test_the_core_wheel_has_no_window(wheels: Path) -> None:
+HELP = """
+import sys
+from pathlib import Path
+sys.path = [sys.argv[1], *(p for p in sys.path if not Path(p, "ui").is_dir())]
+from app.cli.program import main
+main(["--help"])
+"""
+
+
+def test_the_core_wheel_has_no_window(wheels: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(only(wheels, "toolcrib_core-*.whl")) as wheel:
         names = wheel.namelist()
+        wheel.extractall(tmp_path)
         metadata = wheel.read("toolcrib_core-0.1.0.dist-info/METADATA").decode()
     assert not any("_lib/ui/" in name for name in names)
     assert "Name: toolcrib-core\n" in metadata
     assert "PySide6" not in metadata.split("\n\n")[0] and "pyqtgraph" not in metadata
+    command = [sys.executable, "-P", "-c", HELP, str(tmp_path / "toolcrib" / "_lib")]
+    page = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "exit codes" in page and "the window opens" not in page
 
 
 def test_the_source_builds_the_same_wheel(wheels: Path, tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def test_a_healthy_machine_has_a_line_for_each_thing(
     file.parent.mkdir()
     file.write_text('{"mcpServers": {"github": {"command": "github"}}}')
     results = by_check(ctx)
-    assert {"version", "platform", "home", "settings", "store", "encoder", "host"} <= set(results)
+    assert {"version", "platform", "home", "disk", "settings", "store", "encoder", "host"} <= set(
+        results
+    )
     assert results["store"][0].text.endswith(": 1 server, 2 tools, 1 profile")
     assert results["host"] == [Result("host", "Cursor: ~/.cursor/mcp.json, 1 server")]
     assert {one.state for many in results.values() for one in many} <= {GOOD, NOTE}
@@ -51,6 +53,16 @@ def test_an_empty_machine_is_no_problem(ctx: AppContext, home: Path) -> None:
     assert results["store"][0].state == NOTE and "toolcrib scan" in results["store"][0].hint
     assert results["host"][0].text == "no host's file was seen"
     assert not ctx.paths.database.exists()  # looking makes nothing
+
+
+def test_a_disk_without_room_is_a_problem(
+    ctx: AppContext, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (good,) = by_check(ctx)["disk"]
+    assert good.state == GOOD and re.fullmatch(r"[\d,]+ MB free", good.text)
+    monkeypatch.setattr(checks, "LEAST_ROOM", 1 << 62)  # more than any disk has
+    (full,) = by_check(ctx)["disk"]
+    assert full.state == BAD and full.hint.startswith("Make room")
 
 
 @pytest.mark.encoder
