@@ -173,6 +173,15 @@ def test_a_tool_of_low_rank_is_pinned_on_top_and_brought_in_and_undone(page, qtb
     qtbot.waitUntil(lambda: not page.answer.find(row.tool_id).shown)
 
 
+def test_a_name_that_no_tool_has_is_answered(page, qtbot):
+    ask(page, qtbot)
+    assert not page.table.none.isVisible()
+    page.table.filter.setText("no_such_tool_at_all")
+    assert page.table.none.isVisible() and "its server was read" in page.table.none.text()
+    page.table.filter.setText(page.answer.ranked.tools[0].name)
+    assert not page.table.none.isVisible()
+
+
 def test_a_tool_that_is_off_says_so_and_can_be_turned_on(page, qtbot):
     live = page.services.live
     best = live.catalog.find("github/merge_pull_request")

@@ -12,6 +12,7 @@ from ui.shell.answer import Answer
 from ui.widgets.boxes import vbox
 from ui.widgets.delegates import LeanDelegate
 from ui.widgets.icon_field import IconField
+from ui.widgets.label import PlainLabel
 from ui.widgets.named import named
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
@@ -20,6 +21,7 @@ _REASON = 200  # px that "It is new and waits in Review" takes
 _NAME = 150  # px that a tool's name keeps, at 100 % text size
 # px: below the first, the score has the second; 64 is the figure without its bar
 _SCORES = ((640, 64), (680, 110))
+_NONE = "No tool here has this in its name. A tool is listed once its server was read: see Catalog."
 _MOVED = 72  # px of a rank with an arrow
 
 
@@ -69,7 +71,9 @@ class CandidateTable(QWidget):
         self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
         self.filter.textChanged.connect(self._find)
         self.view = self._make_view(theme)
-        vbox(self.filter, (self.view, 1), inside=self)
+        self.none = PlainLabel(wrap=True, look="faint", name="noSuchTool")
+        self.none.say("")
+        vbox(self.filter, self.none, (self.view, 1), inside=self)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
 
     @property
@@ -113,7 +117,9 @@ class CandidateTable(QWidget):
             self._go_to(row)
 
     def _find(self, text: str) -> None:
-        if self.model.find(text) or not text:
+        count = self.model.find(text)
+        self.none.say(_NONE if text.strip() and not count else "")
+        if count or not text:
             self._go_to(0)
 
     def _go_to(self, row: int) -> None:
