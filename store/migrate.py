@@ -25,7 +25,7 @@ def version(db: apsw.Connection) -> int:
 
 def migrate(db: apsw.Connection, path: str) -> None:
     """Bring the file to the newest version; a copy is made first, a newer file is refused."""
-    known = steps()
+    known = steps(_FOLDER)
     newest = known[-1][0]
     if version(db) == newest:
         return

@@ -193,6 +193,8 @@ class Journal:
 
     def _say_dropped(self, lost: int) -> None:
         """Leave the count to the next reader of the store; without room for it, on stderr."""
+        if not self._folder:  # no home: that was said, and loses everything
+            return
         from app.gateway.journal_tail import JournalTail
 
         self._tail = self._tail or JournalTail(self._folder)
