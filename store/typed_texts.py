@@ -18,17 +18,23 @@ def rewrite(db: apsw.Connection, values: Iterable[str], hide: Callable[[str], st
 
     One pass over the texts for each value: 0.2 s among 100,000 events. What is freed is zeroed.
     """
-    db.pragma("secure_delete", True)
+    before = db.pragma("secure_delete")
+    db.pragma("secure_delete", 1)
+    try:
+        return sum(_rewrite(db, value, hide) for value in values)
+    finally:
+        db.pragma("secure_delete", before)  # what the connection deletes later costs no more
+
+
+def _rewrite(db: apsw.Connection, value: str, hide: Callable[[str], str]) -> int:
     changed = 0
-    for value in values:
-        for table, columns, rows in _TEXTS:
-            holds = " OR ".join(f"instr({column}, ?)" for column in columns)
-            sql = f"SELECT id, {', '.join(columns)} FROM {table} WHERE {rows} AND ({holds})"
-            places = ", ".join(f"{column} = ?" for column in columns)
-            for id_, *texts in list(db.execute(sql, [value] * len(columns))):
-                hidden = list(map(hide, texts))
-                if hidden != texts:  # of two labels that become the same, one stays
-                    update = f"UPDATE OR REPLACE {table} SET {places} WHERE id = ?"
-                    db.execute(update, [*hidden, id_])
-                    changed += 1
+    for table, columns, rows in _TEXTS:
+        holds = " OR ".join(f"instr({column}, ?)" for column in columns)
+        sql = f"SELECT id, {', '.join(columns)} FROM {table} WHERE {rows} AND ({holds})"
+        places = ", ".join(f"{column} = ?" for column in columns)
+        for id_, *texts in list(db.execute(sql, [value] * len(columns))):
+            hidden = list(map(hide, texts))
+            if hidden != texts:  # of two labels that become the same, one stays
+                db.execute(f"UPDATE OR REPLACE {table} SET {places} WHERE id = ?", [*hidden, id_])
+                changed += 1
     return changed

@@ -70,5 +70,6 @@ def test_what_was_typed_before_a_server_was_added_is_hidden_with_it(
     assert (miss.tool, call.tool, other.query) == (HIDDEN, "a/sky", plain)
     assert [label.query for label in queries.labels(db)] == [f"use {HIDDEN}", plain]
     assert [list(run.result["got"]) for run in queries.runs(db)] == [[plain], [f"use {HIDDEN}"]]
+    assert db.pragma("secure_delete") == 0, "later deletions would cost more"
     db.pragma("wal_checkpoint(TRUNCATE)")
     assert b"k7Qw" not in ctx.paths.database.read_bytes()
