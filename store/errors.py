@@ -11,6 +11,11 @@ class StoreError(Exception):
         self.title = title
         self.hint = hint
 
+    @property
+    def text(self) -> str:
+        """Title and hint in one line."""
+        return f"{self.title} {self.hint}".strip()
+
 
 class NewerStoreError(StoreError):
     """The file was written by a newer Toolcrib."""

@@ -345,7 +345,7 @@ def restore_all(ctx: AppContext, db: apsw.Connection) -> RestoredFiles:
         try:
             done.extend(_restored(file, about_servers, ctx, db))
         except (ToolcribError, StoreError) as error:
-            problems.append(f"{file}: {error.title} {error.hint}".strip())
+            problems.append(f"{file}: {error.text}")
     return RestoredFiles(tuple(done), tuple(problems))
 
 

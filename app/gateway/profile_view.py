@@ -83,7 +83,7 @@ class ProfileView:
         try:
             return open_store(self.database, timeout_ms=_OPEN_MS)
         except StoreError as error:
-            raise UnavailableError(f"{error.title} {error.hint}".strip()) from error
+            raise UnavailableError(error.text) from error
 
     def _load(self, db: apsw.Connection) -> None:
         try:

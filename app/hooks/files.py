@@ -208,7 +208,7 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
             try:
                 gone += remove(facts, Path(file), ctx, db)
             except (ToolcribError, StoreError) as error:
-                problems.append(f"{error.title} {error.hint}".strip())
+                problems.append(error.text)
     return HookRemoval(tuple(gone), tuple(problems))
 
 

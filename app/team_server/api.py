@@ -107,7 +107,7 @@ class TeamApi:
         try:
             value = await in_thread(answer, request, body)
         except ChangedMeanwhileError as error:
-            raise RefusedError(409, f"{error.title} {error.hint}") from error
+            raise RefusedError(409, error.text) from error
         except psycopg.errors.InsufficientPrivilege as error:
             raise refusal.no_right() from error
         except psycopg.OperationalError as error:
