@@ -146,8 +146,8 @@ def places(text: str) -> list[dict]:
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_hostile_megabyte_holds_up_no_ping(served, piece):
     text = piece * (SIZE // len(piece.encode())) + "\0"
-    # what freezes does so each time; a busy machine seldom four times on end
-    assert any(longest_ping(served, text) < PING_SECONDS for _ in range(4))
+    # what freezes does so each time; a busy machine seldom twice
+    assert any(longest_ping(served, text) < PING_SECONDS for _ in range(2))
 
 
 def longest_ping(served: Served, text: str) -> float:

@@ -76,12 +76,19 @@ def listens(place: Place) -> bool:
 
 def start(place: Place, seconds: float = _SECONDS) -> bool:
     """Have a backend that answers, started if none does; False where it cannot be had."""
+    import time
+
     from app.gateway.backend.attach import attach
 
-    link = attach(place, (STATUS,), CONTROL, patience=lambda: seconds)
-    if link is not None:
-        link.close()
-    return link is not None
+    limit = time.monotonic() + seconds
+    while True:
+        link = attach(place, (STATUS,), CONTROL, patience=lambda: limit - time.monotonic())
+        if link is not None:
+            link.close()
+            return True
+        # one that listens may be busy at its first request, or compile its modules
+        if time.monotonic() >= limit or place.off or not listens(place):
+            return False
 
 
 def _whole(link: "_socket.socket") -> bytes:

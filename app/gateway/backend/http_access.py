@@ -83,14 +83,14 @@ def endpoint(ctx: AppContext) -> Endpoint:
 
 
 def bring_up(ctx: AppContext, seconds: float) -> HttpState:
-    """The state once a backend does what the settings say, or did not in time.
+    """The state once a backend does what the settings say, or did not within `seconds` of its start.
 
     Raises ToolcribError where the endpoint shall be on and no backend can be had.
     """
-    limit = time.monotonic() + seconds
     place = Place(str(ctx.paths.home))
     if ctx.settings.http and not start(place):
         raise ToolcribError("No backend could be started.", "toolcrib backend on allows one.")
+    limit = time.monotonic() + seconds
     while True:
         state = http_state(ctx)
         if not state.on or state.answers or state.problem or time.monotonic() > limit:

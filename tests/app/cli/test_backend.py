@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "fakes"))
 
 import gateway_store  # noqa: E402
 import raw_host  # noqa: E402
+import web_client  # noqa: E402
 
 from tests.fakes.verbs import Verbs  # noqa: E402
 
@@ -72,7 +73,7 @@ def test_the_first_start_of_an_install_that_is_not_compiled_finds_its_backend(en
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, fresh / package, ignore=ignored)
     (fresh / "resources").symlink_to(ROOT / "resources")
-    line = (sys.executable, "-P", "-c", "from ui.main import main; main()", "backend")
+    line = (sys.executable, "-P", "-c", "from ui.main import main; exit(main())", "backend")
     outer = {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     outer["PYTHONPATH"] = str(fresh)
 
@@ -82,7 +83,7 @@ def test_the_first_start_of_an_install_that_is_not_compiled_finds_its_backend(en
         return done.stdout
 
     try:
-        assert "http://127.0.0.1:" in printed("http", "on")
+        assert "http://127.0.0.1:" in printed("http", "on", "--port", str(web_client.free_port()))
         assert "of another build" not in printed("status")
     finally:
         printed("stop")

@@ -94,6 +94,33 @@ def test_a_backend_that_takes_a_connection_and_never_answers_costs_a_second(plac
     assert time.monotonic() - began < 4
 
 
+def test_who_starts_a_backend_waits_for_one_that_is_busy_at_first(place, listening, monkeypatch):
+    monkeypatch.setattr(attach, "_ANSWER_SECONDS", 0.2)
+    listening.listen(8)
+    descriptor = Path(place.descriptor)
+    descriptor.touch(0o600)
+    descriptor.write_text(rendezvous.descriptor_text(place, "token"))
+    taken = []
+
+    def answer():
+        while len(taken) < 4:  # two greetings, and between them a look if it listens
+            link, _ = listening.accept()
+            taken.append(link)
+            if len(taken) > 2 and link.recv(1 << 16):
+                link.sendall(b"ok 1\n")
+                return
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    try:
+        assert client.start(place, 10)
+    finally:
+        answering.join(10)
+        for link in taken:
+            link.close()
+    assert len(taken) == 3
+
+
 @pytest.mark.parametrize("kind", ["folder", "link", "loop"])
 def test_a_lock_that_cannot_be_opened_is_said_once_and_the_host_served_alone(place, kind, capfd):
     assert rendezvous.ensure_folder(place.folder)
