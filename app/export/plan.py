@@ -97,7 +97,7 @@ class Plan:
     also: tuple[str, ...] = ()  # servers of other hosts that it reaches, added by name
     widened: bool = False  # an earlier build wrote its entry, which reaches every server
     secrets_to_store: tuple[tuple[str, Secrets], ...] = ()  # catalogue name, values
-    also_read_by: tuple[str, ...] = ()
+    also_read_by: tuple[str, ...] = ()  # other hosts; of an export see `with_readers`
     restart_hint: str = ""
     change: EntryChange | None = None  # of one entry, where it is no export
     parted: str = ""  # the server that the one changed is from then on, where others share it
@@ -191,6 +191,12 @@ def plan(
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
         return _linked(replace(empty, refusal=error.text), places, call, catalog)
+
+
+def with_readers(made: Plan, places: Places) -> Plan:
+    """The export with the other hosts that read its files too; a survey shows none."""
+    names = (name for one in made.files for name in also_read_by(places, one.path, made.host.id))
+    return replace(made, also_read_by=tuple(dict.fromkeys(names)))
 
 
 def _linked(made: Plan, places: Places, call: GatewayCall, catalog: Catalog) -> Plan:
@@ -308,7 +314,7 @@ def _plan(
         widened=not before.narrowed,
     )
     closed_only = any(target.kind.closed_only for target in targets)
-    return _described(result, places, changes, sent.sent.tools, closed_only=closed_only)
+    return _described(result, changes, sent.sent.tools, closed_only=closed_only)
 
 
 def _base(history: Sequence[ExportRecord], target: Target) -> Base:
@@ -367,7 +373,6 @@ def _means_the_same(target: Target, base: Base, after: bytes | None) -> bool:
 
 def _described(
     result: Plan,
-    places: Places,
     changes: Sequence[FileChange],
     sent: Sequence[CatalogTool],
     *,
@@ -375,9 +380,6 @@ def _described(
 ) -> Plan:
     warnings = list(kept_sentences(one for change in changes for one in change.kept))
     warnings += [warning for change in changes for warning in change.warnings]
-    readers = [
-        name for file in result.files for name in also_read_by(places, file.path, result.host.id)
-    ]
     alive = bool(result.files) and is_running(result.host)
     if result.files:  # the present content was copied with it, and may be newer by now
         secrets = {name: secret for change in changes for name, secret in change.secrets}
@@ -386,7 +388,6 @@ def _described(
         result,
         matched=sum(len(change.server_ids) for change in changes),
         warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent, alive))),
-        also_read_by=tuple(dict.fromkeys(readers)),
         running=alive and closed_only,
     )
 

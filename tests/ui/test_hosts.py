@@ -356,6 +356,7 @@ def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page
 
 def test_a_tick_makes_a_natively_pruned_host_wait_for_export(page, qtbot, home):
     open_host(page, qtbot, "codex", "native")
+    assert "Also read by Warp." in page.detail.notes.text()
     write(page, qtbot)
     qtbot.waitUntil(lambda: state(page, "codex") == "Native · in sync")
     assert 'enabled_tools = ["github_0", "github_1"]' in (home / CODEX).read_text()

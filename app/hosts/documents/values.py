@@ -5,6 +5,7 @@ import tomllib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +98,13 @@ def _toml(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    from ruamel.yaml import YAML
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import YAMLError
-
-    from app.hosts.documents.yaml_limits import check_yaml
 
     _check_size(text, "YAML")
     try:
         with warnings.catch_warnings(action="ignore"):  # which quote the file, secrets and all
-            check_yaml(text)
-            return _plain(YAML(typ="safe", pure=True).load(text))
+            return _plain(_loaded(text))
     except DuplicateKeyError as error:
         raise ToolcribError("The file names a key twice.", _REPAIR) from error
     except YAMLError as error:
@@ -117,6 +114,13 @@ def _yaml(text: str) -> Any:
         raise _too_deep() from None
     except _OTHER_ERRORS as error:  # a date that no calendar has, a number without digits
         raise ToolcribError(f"The file is not valid YAML: {error}.", _REPAIR) from error
+
+
+@lru_cache(maxsize=8)  # one plan reads a text a dozen times, and parsing is most of its time
+def _loaded(text: str) -> Any:
+    from app.hosts.documents.yaml_limits import load_within_limits
+
+    return load_within_limits(text)
 
 
 def _check_size(text: str, kind: str) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.edits import Delete, Edit, Rename, apply_edits, change, same
@@ -51,6 +52,9 @@ def _edit_lines(own: str, edits: list[Edit]) -> str:
             edited = _rename(edited, edit, layout)
     except (KeyError, IndexError, TypeError) as error:
         hint = "The value comes from an anchor (<<) elsewhere in the file; edit that by hand."
+        raise ToolcribError("This YAML file cannot be edited in place.", hint) from error
+    except YAMLError as error:  # kept and new lines together, in a layout of its own
+        hint = "Its lines are set in by an unusual width; edit it by hand."
         raise ToolcribError("This YAML file cannot be edited in place.", hint) from error
     return edited
 

@@ -1,5 +1,7 @@
 """Refuses YAML whose aliases or nesting would take the machine down, before values are built."""
 
+from typing import Any
+
 from ruamel.yaml import YAML
 from ruamel.yaml.events import (
     AliasEvent,
@@ -9,6 +11,7 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from ruamel.yaml.parser import Parser
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.json_spans import DEEPEST
@@ -18,28 +21,41 @@ _LONG_TAG = "!" * 2_000  # ruamel.yaml reads a tag in the square of its length
 _HINT = "Write the values out, or use another file."
 
 
-def check_yaml(text: str) -> None:
-    """Raise ToolcribError where a text has too many values or levels once aliases are filled in."""
+def load_within_limits(text: str) -> Any:
+    """The values of a text; ToolcribError where aliases fill in too many values or levels."""
     if _LONG_TAG in text:
         raise ToolcribError("The file has a tag that no config has.", _HINT)
-    total, depth = 0, 0
-    sizes: dict[str, int] = {}  # nodes under each anchor
-    opened: list[tuple[str, int]] = []  # anchor and nodes before it, of what is not closed yet
-    for event in YAML(typ="safe", pure=True).parse(text):
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Parser = _CountingParser
+    return yaml.load(text)
+
+
+class _CountingParser(Parser):
+    """Counts what it parses; all of a text is parsed before values are built."""
+
+    def __init__(self, loader: YAML) -> None:
+        super().__init__(loader)
+        self._total = 0
+        self._sizes: dict[str, int] = {}  # nodes under each anchor
+        self._opened: list[tuple[str, int]] = []  # anchor and nodes before it, not closed yet
+
+    def get_event(self) -> object:
+        """The next event; ToolcribError where it is one too many."""
+        event = super().get_event()
         if isinstance(event, AliasEvent):
-            total += sizes.get(event.anchor, 1)
+            self._total += self._sizes.get(event.anchor, 1)
         elif isinstance(event, ScalarEvent):
-            total += 1
+            self._total += 1
         elif isinstance(event, MappingStartEvent | SequenceStartEvent):
-            opened.append((event.anchor or "", total))
-            total, depth = total + 1, depth + 1
+            self._opened.append((event.anchor or "", self._total))
+            self._total += 1
         elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            anchor, before = opened.pop()
-            sizes[anchor] = total - before
-            depth -= 1
-        if total > _MOST_NODES:
+            anchor, before = self._opened.pop()
+            self._sizes[anchor] = self._total - before
+        if self._total > _MOST_NODES:
             raise ToolcribError(
                 "The file has too many values for a config, its aliases written out.", _HINT
             )
-        if depth > DEEPEST:
+        if len(self._opened) > DEEPEST:
             raise ToolcribError("The file is nested too deeply for a config.", _HINT)
+        return event

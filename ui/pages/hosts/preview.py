@@ -11,7 +11,7 @@ from app.export.apply import list_backups
 from app.export.backups import Backup, read
 from app.export.http.of_team import is_of_team
 from app.export.masking import DiffFile, masked_change, masked_diff
-from app.export.plan import Plan
+from app.export.plan import Plan, with_readers
 from app.host_status.overview import prepare, written_verdict
 from app.hosts.documents.values import format_of
 from app.hosts.places import Places
@@ -83,7 +83,8 @@ def load_preview(
     also: Sequence[str] | None = None,
 ) -> Preview:
     """The preview of exporting the catalogue's profile to a host in a mode."""
-    plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint, also=also)
+    made = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint, also=also)
+    plan = with_readers(made, places)
     closed = any(
         os.path.lexists(one.path) and not os.access(one.path, os.W_OK) for one in plan.files
     )

@@ -4,8 +4,9 @@ import pytest
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
-from app.hosts.documents.edits import Delete, Set
+from app.hosts.documents.edits import Delete, Rename, Set
 from app.hosts.documents.values import read_values
+from tests.fakes.cpu_time import CpuTime
 
 HOSTS = Path(__file__).parents[3] / "data/hosts"
 GOOSE = (HOSTS / "goose/config.yaml").read_bytes()
@@ -88,3 +89,20 @@ def test_a_file_without_a_last_line_end_takes_new_lines_and_has_none_after(end):
 
 def test_a_new_file_ends_with_a_line_end():
     assert edit(b"", "yaml", [Set(("mcpServers", "a"), {"command": "x"})]).endswith(b"x\n")
+
+
+def test_a_layout_that_takes_no_edit_is_refused_with_a_sentence():
+    data = b"servers:\n   a:\n      command: x\n      env: {A: b}\n   b:\n      command: y\n"
+    at = ("servers", "a", "env")
+    with pytest.raises(ToolcribError, match="cannot be edited in place"):
+        edit(data, "yaml", [Set(at, {"B": "c"}), Rename(at, "envs")])
+
+
+def test_a_text_read_again_costs_no_parsing_and_shares_no_value():
+    data = b"servers: [" + b"{command: npx, args: [a, b]}, " * 3_000 + b"]"
+    with CpuTime() as once:
+        first = read_values(data, "yaml").value
+    first["servers"][0]["args"].append("mine")
+    with CpuTime() as again:
+        assert read_values(data, "yaml").value["servers"][0]["args"] == ["a", "b"]
+    assert again.seconds < once.seconds / 5
