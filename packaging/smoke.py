@@ -5,6 +5,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,7 @@ def main(dist: Path, steps: Sequence[str] = ()) -> int:
             **{name: os.environ[name] for name in ("DISPLAY", "XAUTHORITY") if name in os.environ},
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
         }
-        for step in (command_line, server, encoder, export, gateway, window, pictures):
+        for step in (command_line, server, encoder, export, gateway, backend, window, pictures):
             if not steps or step.__name__ in steps:
                 report(step, dist, env)
     return 0
@@ -145,6 +146,18 @@ def gateway(dist: Path, env: dict[str, str]) -> str:
     return f"initialize after {1000 * took:.0f} ms, tools: {', '.join(names)}"
 
 
+def backend(dist: Path, env: dict[str, str]) -> str:
+    """The process that the gateway started is the one that the command line asks, and ends."""
+    if sys.platform == "win32":
+        return "none on this system"
+    status = json.loads(run(dist, env, "backend", "status", "--json"))
+    expect(status and "pid" in status, status)
+    run(dist, env, "backend", "http", "on", "--port", str(free_port()))
+    run(dist, env, "backend", "http", "off")
+    expect(json.loads(run(dist, env, "backend", "stop", "--json"))["stopped"], "it went on")
+    return "backend status, http on, stop"
+
+
 def window(dist: Path, env: dict[str, str]) -> str:
     """The window opens on its store, stays, and is ended by a signal."""
     process = subprocess.Popen([dist / "toolcrib"], env=env, stderr=subprocess.PIPE, text=True)
@@ -174,6 +187,12 @@ def run(dist: Path, env: dict[str, str], *words: str) -> str:
     )
     expect(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
     return done.stdout
+
+
+def free_port() -> int:
+    """A port that nothing listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def expect(holds: bool, evidence: object) -> None:

@@ -9,7 +9,14 @@ import sys
 import time
 
 from app.core.own_code import own_python
-from app.gateway.backend.rendezvous import Place, connect, ensure_folder, hello, read_token
+from app.gateway.backend.rendezvous import (
+    Place,
+    backend_program,
+    connect,
+    ensure_folder,
+    hello,
+    read_token,
+)
 from app.system.native import native
 from store.files import lock as hold
 from store.typed import TYPE_CHECKING
@@ -132,7 +139,7 @@ def _is_current(lock: int, place: Place) -> bool:
 def spawn(place: Place) -> None:
     """Start the backend in a session of its own."""
     if getattr(sys, "frozen", False):
-        own = [sys.executable, "serve"]
+        own = [backend_program(), "serve"]
     else:
         own = own_python("from app.gateway.main import main; main()", "serve")
     environ = {**os.environ, "TOOLCRIB_HOME": place.home}

@@ -83,7 +83,7 @@ def endpoint(ctx: AppContext) -> Endpoint:
 
 
 def bring_up(ctx: AppContext, seconds: float) -> HttpState:
-    """The state once a backend does what the settings say, or did not within `seconds` of its start.
+    """The state once a backend does what the settings say, or did not within `seconds`.
 
     Raises ToolcribError where the endpoint shall be on and no backend can be had.
     """

@@ -67,10 +67,19 @@ def build_id() -> str:
     from app.gateway.backend import __file__ as here
 
     app = os.path.dirname(os.path.dirname(os.path.dirname(here)))
-    parts = [PROTOCOL, app, sys.executable, sys.version]
+    program = backend_program()
+    parts = [PROTOCOL, app, program, sys.version]
     for module in _MODULES:
-        parts += _times_of_modules(f"{app}/{module}") or [str(os.stat(sys.executable).st_mtime_ns)]
+        parts += _times_of_modules(f"{app}/{module}") or [str(os.stat(program).st_mtime_ns)]
     return _digest("\0".join(parts))
+
+
+def backend_program() -> str:
+    """Path of the interpreter; of a bundle's two programs the gateway, which is the backend."""
+    if not getattr(sys, "frozen", False):
+        return sys.executable
+    folder, name = os.path.split(sys.executable)
+    return os.path.join(folder, "toolcrib-gateway" + os.path.splitext(name)[1])
 
 
 def _times_of_modules(folder: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Meeting the backend: no peer keeps a host waiting."""
 
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from app.gateway import hook
 from app.gateway.backend import attach, client, rendezvous
+from tests.fakes.process_waits import until
 
 
 @pytest.fixture
@@ -145,3 +147,24 @@ def test_a_full_or_read_only_disk_ends_no_gateway(place, error, monkeypatch, cap
     monkeypatch.setattr(attach, "_open_lock", refuse)
     assert attach.attach(place, []) is None
     assert error.strerror in capfd.readouterr().err
+
+
+def test_both_programs_of_a_bundle_start_and_ask_one_backend(place, tmp_path, monkeypatch):
+    started = tmp_path / "started"
+    for name in ("toolcrib", "toolcrib-gateway"):
+        program = tmp_path / name
+        program.write_text(
+            f'#!/bin/sh\necho "$0" "$@" >{started}.new; mv {started}.new {started}\n'
+        )
+        program.chmod(0o755)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(rendezvous, "_times_of_modules", lambda _folder: [])  # in an archive
+    builds = set()
+    for name in ("toolcrib", "toolcrib-gateway"):
+        monkeypatch.setattr(sys, "executable", str(tmp_path / name))
+        builds.add(rendezvous.build_id())
+        attach.spawn(place)
+        until(started.exists)
+        assert started.read_text().split() == [str(tmp_path / "toolcrib-gateway"), "serve"]
+        started.unlink()
+    assert len(builds) == 1
