@@ -1,5 +1,6 @@
 """toolcrib-gateway: what a host starts instead of its servers; its forms: app.gateway.options."""
 
+import _signal
 import os
 import sys
 
@@ -111,6 +112,8 @@ def _attach(words: "Sequence[str]") -> None:
 
         serve_alone(words, lines, answered=answered)
 
+    # Python may forget an interrupt where threads switch (app.system.ending); the system does not
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     Adapter(place, words, link, state).run(standalone)
 
 
