@@ -1,6 +1,12 @@
 """Own servers are edited, renamed and duplicated; others say where they are changed."""
 
+import json
+from threading import Event
+
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 from PySide6.QtWidgets import QLineEdit
 from shiboken6 import isValid
 
@@ -9,11 +15,12 @@ from app.hosts.launch import STDIO, LaunchSpec
 from app.registry.importing import add_server, edit_server
 from app.registry.register import stored_launch
 from app.secrets.secret_store import SecretStore
-from store import servers, tools
+from store import queries, servers, tools
 from store.connection import transaction
 from store.records import NewTool
 from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.editing import ServerForms
+from ui.shell.query_set import save_label
 
 SECRET = "sup3r-s3cret-value-42"
 LAUNCH = LaunchSpec(STDIO, "npx", ("-y", "memory", "a b"), env={"API_TOKEN": SECRET})
@@ -103,3 +110,50 @@ def test_forms_that_are_closed_leave_nothing_behind(window, qtbot):
         form.reject()
         qtbot.waitUntil(lambda form=form: not isValid(form))
     assert len(window.catalog.findChildren(ServerForms)) == 1
+
+
+class HangingKeychain(KeyringBackend):
+    """Holds the values of one server; answers from when `open` is set."""
+
+    priority = 1.0
+
+    def __init__(self, kept):
+        super().__init__()
+        self.kept, self.open = json.dumps(kept), Event()
+
+    def get_password(self, service, username):
+        assert self.open.wait(20)
+        return self.kept
+
+    def set_password(self, service, username, password):
+        raise KeyringLocked
+
+
+@pytest.fixture
+def keychain(window, ctx):
+    """The server's values are in a keychain that hangs."""
+    ctx.paths.secrets.unlink()
+    before = keyring.get_keyring()
+    backend = HangingKeychain({"env": {"API_TOKEN": SECRET}})
+    keyring.set_keyring(backend)
+    yield backend
+    backend.open.set()
+    keyring.set_keyring(before)
+
+
+def test_a_keychain_that_hangs_holds_up_no_reading(window, ctx, keychain, qtbot):
+    window.catalog.show_server("memory")
+    window.catalog.edit_server()
+    save_label(window.services, f"note down {SECRET}", "memory/remember")
+    read = []
+    window.tasks.request(lambda db: len(servers.all_servers(db)), read.append)
+    qtbot.waitUntil(lambda: read == [1])
+    with ctx.store() as db:
+        assert queries.labels(db) == []
+    assert window.findChild(AddServerDialog) is None
+    keychain.open.set()
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None)
+    assert window.findChild(AddServerDialog).pairs.rows[0][1].text() == SECRET
+    with ctx.store() as db:
+        qtbot.waitUntil(lambda: bool(queries.labels(db)))
+        assert queries.labels(db)[0].query == "note down ••••"

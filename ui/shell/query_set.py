@@ -90,7 +90,7 @@ class QuerySet(QObject):
             gone, kept = hidden[: len(removed)], hidden[len(removed) :]
             return change_labels(db, removed=[*removed, *gone], added=kept)
 
-        self._tasks.change(change)
+        self._tasks.change(change, keychain=True)
 
     def _on_changed(self, changes: Changes) -> None:
         if changes.labels or changes.events:
@@ -116,5 +116,5 @@ def save_label(services: Services, query: str, tool: str) -> None:
         kept = hidden_labels(db, ctx.paths, os.environ, [made])
         return change_labels(db, removed=(), added=kept)
 
-    services.tasks.change(change)
+    services.tasks.change(change, keychain=True)
     services.show_status(f"“{query}” should find {tool}")

@@ -46,11 +46,15 @@ def store_step(
     done: Callable[[Changes], None] | None = None,
     failed: Callable[[ToolcribError], None] | None = None,
     made: bool = False,
+    keychain: bool = False,
 ) -> Step:
-    """Return a step whose two changes run on the store's thread; `done` is called after each."""
+    """Return a step of two changes of the store; `done` is called after each.
+
+    `keychain`: they read or keep secrets.
+    """
     return Step(
         text,
-        lambda: tasks.change(make, done, failed),
-        lambda: tasks.change(take_back, done, failed),
+        lambda: tasks.change(make, done, failed, keychain=keychain),
+        lambda: tasks.change(take_back, done, failed, keychain=keychain),
         made=made,
     )

@@ -42,8 +42,38 @@ class _Callbacks:
         return self.owner is None or isValid(self.owner)
 
 
+class _StoreThread:
+    """A thread with a store connection of its own, opened when it is first needed."""
+
+    def __init__(self, ctx: AppContext, name: str) -> None:
+        self._ctx = ctx
+        self._pool = ThreadPoolExecutor(1, name)
+        self._db: Db | None = None
+
+    def submit(self, fn: Callable[[Db], T]) -> "Future[T]":
+        return self._pool.submit(lambda: fn(self._open()))
+
+    def close(self) -> None:
+        """Finish what was given."""
+        self._pool.submit(self._close_db)
+        self._pool.shutdown(wait=True)
+
+    def _open(self) -> Db:
+        if self._db is None:
+            self._db = self._ctx.open_store()
+        return self._db
+
+    def _close_db(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
 class Tasks(QObject):
-    """Runs functions on threads: one owns a store connection, one does long work, one waits.
+    """Runs functions on threads: for the store, the keychain, long work and waiting.
+
+    With `keychain`, fn(db) reads or keeps secrets: a keychain may ask the user or hang, and must
+    not hold up what only reads the store.
 
     The functions must not touch widgets; `done`, `failed` and `progress` run on the GUI thread,
     in order, and never after close() nor after their `owner` was deleted. They stay on this side:
@@ -68,8 +98,8 @@ class Tasks(QObject):
         self._newest: dict[Hashable, int] = {}  # numbers of the newest requests
         self._next = 0
         self._closed = False
-        self._db: Db | None = None  # lives on the store thread only
-        self._store = ThreadPoolExecutor(1, "toolcrib-store")
+        self._store = _StoreThread(ctx, "toolcrib-store")
+        self._keychain = _StoreThread(ctx, "toolcrib-keychain")
         self._long = ThreadPoolExecutor(1, "toolcrib-work")
         self._patient = ThreadPoolExecutor(1, "toolcrib-wait")
         queued = Qt.ConnectionType.QueuedConnection
@@ -88,10 +118,10 @@ class Tasks(QObject):
         failed: Callable[[ToolcribError], None] | None = None,
         *,
         owner: QObject | None = None,
+        keychain: bool = False,
     ) -> None:
         """Run fn(db) on the store thread, then done(result)."""
-        number = self._expect(_Callbacks(done, failed, owner=owner))
-        self._start(self._store, number, lambda: fn(self._open()))
+        self._submit(fn, _Callbacks(done, failed, owner=owner), keychain=keychain)
 
     def latest(
         self,
@@ -101,6 +131,7 @@ class Tasks(QObject):
         failed: Callable[[ToolcribError], None] | None = None,
         *,
         owner: QObject | None = None,
+        keychain: bool = False,
     ) -> None:
         """As `request`, but only the newest request of that key is answered.
 
@@ -121,7 +152,7 @@ class Tasks(QObject):
             if self._newest[key] == number:
                 (failed or self.failed.emit)(error)
 
-        self.request(run, deliver, report, owner=owner)
+        self.request(run, deliver, report, owner=owner, keychain=keychain)
 
     def overtake(self, key: Hashable) -> int:
         """Drop answers of that key that are still to come; returns the number of the next one."""
@@ -134,6 +165,8 @@ class Tasks(QObject):
         done: Callable[[Changes], None] | None = None,
         failed: Callable[[ToolcribError], None] | None = None,
         by: QObject | None = None,
+        *,
+        keychain: bool = False,
     ) -> None:
         """Run fn(db), which writes, on the store thread; then done and `changed`."""
 
@@ -142,8 +175,7 @@ class Tasks(QObject):
                 done(changes)
             self.changed.emit(changes, by)
 
-        number = self._expect(_Callbacks(ended, failed))
-        self._start(self._store, number, lambda: fn(self._open()))
+        self._submit(fn, _Callbacks(ended, failed), keychain=keychain)
 
     def work(
         self,
@@ -169,7 +201,7 @@ class Tasks(QObject):
         return self._begin(self._patient, fn, _Callbacks(done, failed, progress, owner))
 
     def close(self) -> None:
-        """Cancel work and waiting, finish what the store thread has begun and was given."""
+        """Cancel work and waiting, finish what the store's threads have begun and were given."""
         if self._closed:
             return
         self._closed = True
@@ -178,10 +210,14 @@ class Tasks(QObject):
         self.closing.emit()
         self._patient.shutdown(wait=True, cancel_futures=True)
         self._long.shutdown(wait=True, cancel_futures=True)
-        self._store.submit(self._close_db)
-        self._store.shutdown(wait=True)
+        self._keychain.close()
+        self._store.close()
         self._waiting.clear()
         self._jobs.clear()
+
+    def _submit(self, fn: Callable[[Db], object], callbacks: _Callbacks, *, keychain: bool) -> None:
+        thread = self._keychain if keychain else self._store
+        self._start(self._expect(callbacks), lambda: thread.submit(fn))
 
     def _begin(
         self, pool: ThreadPoolExecutor, fn: Callable[[Job], object], callbacks: _Callbacks
@@ -189,7 +225,7 @@ class Tasks(QObject):
         number = self._expect(callbacks)
         job = Job(lambda value: self._progressed.emit(number, value))
         self._jobs[number] = job
-        self._start(pool, number, lambda: fn(job))
+        self._start(number, lambda: pool.submit(fn, job))
         return job
 
     def _expect(self, callbacks: _Callbacks) -> int:
@@ -199,28 +235,17 @@ class Tasks(QObject):
             self.busy.emit(True)
         return self._next
 
-    def _start(self, pool: ThreadPoolExecutor, number: int, call: Callable[[], object]) -> None:
+    def _start(self, number: int, submit: "Callable[[], Future[T]]") -> None:
         if self._closed:
             self._waiting.pop(number, None)
             return
-        future: Future[object] = pool.submit(call)
-        future.add_done_callback(lambda ended: self._deliver(number, ended))
+        submit().add_done_callback(lambda ended: self._deliver(number, ended))
 
-    def _deliver(self, number: int, future: "Future[object]") -> None:
+    def _deliver(self, number: int, future: "Future[T]") -> None:
         if future.cancelled():
             return
         error = future.exception()
         self._ended.emit(number, error is None, future.result() if error is None else error)
-
-    def _open(self) -> Db:
-        if self._db is None:
-            self._db = self.ctx.open_store()
-        return self._db
-
-    def _close_db(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
 
     @Slot(int, bool, object)
     def _on_ended(self, number: int, well: bool, value: object) -> None:

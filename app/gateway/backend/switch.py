@@ -8,6 +8,7 @@ from app.core.errors import ToolcribError
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.rendezvous import build_id
 from app.gateway.environment import GatewayEnvironment
+from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -17,6 +18,39 @@ if TYPE_CHECKING:
 
 _AGAIN_SECONDS = 5  # ticks between two tries for a port that another program has
 _BUILD_SECONDS = 60  # ticks between two looks at whether a newer build was installed
+_MOMENT = 0.2  # seconds of a tick that the keychain has to answer
+_PATIENCE = 3  # ticks, after which a silent keychain is named as the reason
+_SILENT = "The system's keychain does not answer; it may have to be unlocked."
+
+
+class _Secret:
+    """The endpoint's secret, read on a thread of its own: a keychain may hang."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port  # to listen on with it
+        self.looks = 0
+        self._answer: str | Exception = ToolcribError("The endpoint's secret cannot be read.")
+        self._thread = start_thread(self._read)
+
+    def _read(self) -> None:
+        from app.system.endpoint import endpoint_secret
+
+        try:
+            self._answer = endpoint_secret(_paths())
+        except (ToolcribError, OSError) as error:
+            self._answer = error
+
+    def is_here(self) -> bool:
+        """True once it was read, or could not be."""
+        self.looks += 1
+        self._thread.join(_MOMENT)
+        return not self._thread.is_alive()
+
+    def value(self) -> str:
+        """The secret; raises the error of its reading."""
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
 
 
 class HttpSwitch:
@@ -36,6 +70,7 @@ class HttpSwitch:
         self._ticks = 0
         self._old = False  # a newer build is installed: it shall have the port
         self._server: WebServer | None = None
+        self._secret: _Secret | None = None  # what listening waits for
         self._is_on = self._stays = False
         self._problem = ""
 
@@ -73,13 +108,16 @@ class HttpSwitch:
             self._server.sessions.tick()
             if self._old and not self._server.sessions.all():
                 self.close()
-        retry = bool(self._problem) and self._ticks % _AGAIN_SECONDS == 0
+        failed = bool(self._problem) and self._secret is None
+        retry = failed and self._ticks % _AGAIN_SECONDS == 0
         if retry or self._serving is None or self._is_rewritten():
             self._follow()
+        if self._secret is not None:
+            self._listen(self._secret)
 
     def close(self) -> None:
         """Stop listening."""
-        server, self._server = self._server, None
+        server, self._server, self._secret = self._server, None, None
         if server is not None:
             server.close()
 
@@ -103,25 +141,32 @@ class HttpSwitch:
             return
         self._serving, self._problem = wanted, ""
         self.close()
-        if not settings.http or self._old:
+        if settings.http and not self._old:
+            self._secret = _Secret(settings.http_port)
+
+    def _listen(self, secret: _Secret) -> None:
+        """Listen once the secret is there."""
+        if not secret.is_here():
+            if secret.looks > _PATIENCE:
+                self._problem = _SILENT
             return
+        self._secret, self._problem = None, ""
         try:
-            self._listen(settings.http_port)
+            self._server = self._web_server(secret.value(), secret.port)
         except ToolcribError as error:
             self._problem = error.title
         except (OSError, OverflowError) as error:
-            self._problem = f"Port {settings.http_port} cannot be used: {error}."
+            self._problem = f"Port {secret.port} cannot be used: {error}."
         except ImportError as error:
             self._problem = f"The HTTP server is not installed: {error}."
 
-    def _listen(self, port: int) -> None:
+    def _web_server(self, secret: str, port: int) -> "WebServer":
         from app.gateway.backend.web.server import WebServer
         from app.gateway.backend.web.sessions import WebSessions
-        from app.system.endpoint import endpoint_secret
 
         home = os.path.expanduser("~")
         sessions = WebSessions(self._environment, self._number, dict(os.environ), home)
-        self._server = WebServer(sessions, endpoint_secret(_paths()), port)
+        return WebServer(sessions, secret, port)
 
 
 def _paths() -> "Paths":

@@ -51,6 +51,7 @@ def _edit(services: Services, server_id: int, before: Launched, after: Launched)
         f"Edit {before[0]}",
         lambda db: save(db, after),
         lambda db: save(db, before),
+        keychain=True,
     )
 
 
@@ -163,6 +164,7 @@ class ServerForms(QObject):
             lambda _db: stored_launch(server, SecretStore.open(ctx.paths)),
             lambda launch: self._open(server, launch, edits=edits),
             lambda error: self._services.show_status(error.title),
+            keychain=True,
         )
 
     def _open(self, server: ServerRecord, launch: LaunchSpec | None, *, edits: bool) -> None:

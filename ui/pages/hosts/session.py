@@ -133,6 +133,7 @@ class HostsSession(QObject):
             ),
             self.previewed.emit,
             self.failed.emit,
+            keychain=True,
         )
 
     def preview_hook(self, host_id: str, *, wanted: bool, about: str = HOOKS) -> None:
@@ -161,6 +162,7 @@ class HostsSession(QObject):
             lambda db: EntryPreview.of(load_plan(ctx, db, places, change), change),
             self.entry_previewed.emit,
             self.refused.emit,
+            keychain=True,
         )
 
     def write(self, plan: Plan, *, insist: bool = False) -> None:
@@ -195,7 +197,7 @@ class HostsSession(QObject):
             refused(error)
             self.kept.emit(error, written)
 
-        self._services.tasks.change(change, lambda _changes: done(), keep)
+        self._services.tasks.change(change, lambda _changes: done(), keep, keychain=True)
 
     def _taken_in(self, db: Db, change: EntryChange | None, *, undone: bool) -> Changes:
         """Changes that a write made; the catalogue follows a file whose servers were changed."""
@@ -264,7 +266,8 @@ class HostsSession(QObject):
         self._change(change, say)
 
     def _change(self, change: Callable[[Db], Changes], done: Callable[[], None]) -> None:
-        self._services.tasks.change(change, lambda _changes: done(), self.refused.emit)
+        tasks = self._services.tasks
+        tasks.change(change, lambda _changes: done(), self.refused.emit, keychain=True)
 
 
 def _look(ctx: AppContext, rows: tuple[HostStatus, ...], catalog: Catalog) -> dict[str, OwnSearch]:

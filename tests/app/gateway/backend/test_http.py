@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import gateway_store
 import psutil
 import pytest
 import raw_host
+from backend_processes import end_backends
 from web_client import WebClient, free_port
 
 from app.gateway.backend.rendezvous import STANDALONE_VARIABLE
@@ -359,3 +361,32 @@ def test_a_url_that_names_its_servers_reaches_no_other(client: Client) -> None:
     assert "Servers:" not in none.request("tools/list").last["result"]["tools"][0]["description"]
     twice = client("/mcp/default?servers=alpha&servers=beta", profile="default")
     assert twice.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status == 404
+
+
+def test_a_keychain_that_hangs_stops_the_endpoint_only(
+    toolcrib: Toolcrib,
+    adapter: Callable[..., raw_host.RawHost],
+    control: Control,
+    home: Path,
+    tmp_path: Path,
+) -> None:
+    port = free_port()
+    toolcrib("backend", "http", "on", "--port", str(port))
+    end_backends(home)
+    (home / "secrets.json").unlink()  # the keychain has the secret from here on
+    pipe = tmp_path / "keychain"
+    os.mkfifo(pipe)
+    keyring = "tests.fakes.gated_keychain.Keyring"
+    host = adapter("--server", "alpha", PYTHON_KEYRING_BACKEND=keyring, KEYCHAIN_PIPE=str(pipe))
+    host.initialize()
+    until(lambda: "keychain does not answer" in control("status")["http"]["problem"])
+
+    def answers() -> bool:
+        with suppress(OSError):  # nothing asks the keychain at this moment
+            writing = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            os.write(writing, json.dumps({"secret": "0" * 64}).encode())
+            os.close(writing)
+        return bool(control("status")["http"]["port"] == port)
+
+    until(answers)
+    assert control("status")["http"]["problem"] == ""
