@@ -19,6 +19,12 @@ def of_tool(db: apsw.Connection, tool_id: int) -> tuple[RequestRecord, ...]:
     return tuple(_record(row) for row in db.execute(sql, (tool_id,)))
 
 
+def typed(db: apsw.Connection) -> dict[int, tuple[RequestRecord, ...]]:
+    """Every row of the tools for which a user typed requests."""
+    rows = list(db.execute("SELECT DISTINCT tool_id FROM requests WHERE source = 'user'"))
+    return {row[0]: of_tool(db, row[0]) for row in rows}
+
+
 def live(db: apsw.Connection, tool_id: int | None = None) -> dict[int, tuple[RequestRecord, ...]]:
     """The requests that count, by tool: of the tool's present text, and not dropped."""
     records: dict[int, list[RequestRecord]] = {}

@@ -16,6 +16,7 @@ from app.core.text import plural
 from app.gateway.backend.host_model import host_model
 from app.gateway.backend.rendezvous import Place
 from app.indexing import request_writer
+from app.indexing.hidden_labels import hidden_texts
 from app.indexing.requests import ORIGINS, edited, put, request_problem
 from app.indexing.summaries import encode
 from app.ranking.rewrite import COMMANDS, Model, commands_here, model_of, what_is_sent
@@ -122,7 +123,8 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
             raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
         tool = picked[0].tool
         before = [row.text for row in requests.live(db).get(tool.id, ())]
-        put(db, tool, edited(tool, requests.of_tool(db, tool.id), args.texts))
+        texts = hidden_texts(db, ctx.paths, os.environ, args.texts)
+        put(db, tool, edited(tool, requests.of_tool(db, tool.id), texts))
         now = [row.text for row in requests.live(db).get(tool.id, ())]
     encode(ctx)
     value = {"tool": tool.tool_id, "before": before, "requests": now}

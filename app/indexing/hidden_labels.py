@@ -1,6 +1,6 @@
-"""Labels as they are kept: no query holds a secret."""
+"""Typed texts as they are kept: no label's query and no request holds a secret."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
@@ -13,15 +13,23 @@ from store.records import LabelRecord
 
 
 def hidden_labels(
-    db: apsw.Connection, paths: Paths, environ: Mapping[str, str], labels: Iterable[LabelRecord]
+    db: apsw.Connection, paths: Paths, environ: Mapping[str, str], labels: Sequence[LabelRecord]
 ) -> tuple[LabelRecord, ...]:
-    """Labels with kept secrets, and what looks like a credential, as dots.
+    """Labels with the secrets in their queries as dots; as `hidden_texts`."""
+    queries = hidden_texts(db, paths, environ, (one.query for one in labels))
+    return tuple(replace(one, query=text) for one, text in zip(labels, queries, strict=True))
+
+
+def hidden_texts(
+    db: apsw.Connection, paths: Paths, environ: Mapping[str, str], texts: Iterable[str]
+) -> tuple[str, ...]:
+    """Texts with kept secrets, and what looks like a credential, as dots.
 
     Raises ToolcribError where the secrets cannot be read; the keychain takes its time.
     """
     scrubber = Scrubber()
     KeptSecrets(scrubber, paths, environ).learn(db)
-    return tuple(replace(one, query=hidden_query(scrubber.text(one.query))) for one in labels)
+    return tuple(hidden_query(scrubber.text(text)) for text in texts)
 
 
 def hidden_query(query: str) -> str:

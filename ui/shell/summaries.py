@@ -86,7 +86,9 @@ class SummaryDialog(FormDialog):
         self.tokens.setText(f"{tokens} of {MOST_TOKENS} tokens at most")
 
 
-def text_step(services: Services, text: str, make: Change, take_back: Change) -> Step:
+def text_step(
+    services: Services, text: str, make: Change, take_back: Change, *, keychain: bool = False
+) -> Step:
     """Return a step that changes texts tools are found by; their vectors follow."""
     ctx = services.ctx
 
@@ -96,7 +98,8 @@ def text_step(services: Services, text: str, make: Change, take_back: Change) ->
             lambda _none: services.live.load(),
         )
 
-    return store_step(services.tasks, text, make, take_back, done=encode_them)
+    tasks = services.tasks
+    return store_step(tasks, text, make, take_back, done=encode_them, keychain=keychain)
 
 
 def edit_summary(services: Services, row: CatalogTool, parent: QWidget) -> None:

@@ -1,5 +1,6 @@
 """Requests of a tool with their origin, edited as an undo step."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -7,6 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.catalog.catalog import CatalogTool
+from app.core.changes import Changes
+from app.core.context import Db
+from app.indexing.hidden_labels import hidden_texts
 from app.indexing.requests import ORIGINS, edited, put, request_problem, rows_of
 from app.ranking.requests import LONGEST, MOST
 from store.records import RequestRecord, ToolRecord
@@ -78,14 +82,18 @@ def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None
         now = [request.text for request in live]
         dialog = RequestsDialog(tool, live, parent)
 
+        def save(db: Db, texts: list[str]) -> Changes:
+            hidden = hidden_texts(db, services.ctx.paths, os.environ, texts)
+            return put(db, tool, edited(tool, before, hidden))
+
         def push(texts: list[str]) -> None:
             if texts != now:
-                after = edited(tool, before, texts)
                 step = text_step(
                     services,
                     f"Edit requests of {tool.name}",
-                    lambda db: put(db, tool, after),
+                    lambda db: save(db, texts),
                     lambda db: put(db, tool, before),
+                    keychain=True,
                 )
                 services.undo.push(step)
 
