@@ -8,8 +8,10 @@ if PurePath(sys.executable).stem == "toolcrib-gateway":
 else:
     import types
 
-    # pyqtgraph imports it for a way of painting that is off; it is 10 MB
-    sys.modules["PySide6.QtOpenGL"] = types.ModuleType("PySide6.QtOpenGL")
+    # pyqtgraph imports them for a way of painting that is off; they are 10 MB
+    for name in ("PySide6.QtOpenGL", "PySide6.QtOpenGLWidgets"):
+        sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules["PySide6.QtOpenGLWidgets"])["QOpenGLWidget"] = object  # a base class
     from ui.main import main
 
 sys.exit(main())

@@ -25,6 +25,7 @@ Architecture: {architecture}
 Maintainer: The Toolcrib authors <toolcrib@example.invalid>
 Installed-Size: {kilobytes}
 Depends: libc6 (>= 2.36), libegl1, libgl1, libfontconfig1, libxcb1, libx11-6, libdbus-1-3
+Recommends: libwayland-client0, libwayland-cursor0
 Section: devel
 Priority: optional
 Description: See what your MCP servers cost, switch tools off, write trimmed host configs

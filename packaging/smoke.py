@@ -185,7 +185,8 @@ def run(dist: Path, env: dict[str, str], *words: str) -> str:
     done = subprocess.run(
         [dist / "toolcrib", *words], env=env, capture_output=True, text=True, timeout=LIMIT
     )
-    expect(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
+    sound = done.returncode == 0 and "Traceback" not in done.stderr
+    expect(sound, f"exit {done.returncode}: {done.stderr}")
     return done.stdout
 
 

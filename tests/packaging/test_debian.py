@@ -1,6 +1,7 @@
 """The bundle and its Debian package: built, installed, started on an X server, removed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,17 @@ SMOKE = str(ROOT / "packaging" / "smoke.py")
 MB = 1024 * 1024  # as du -m counts
 MOST_BUNDLE = 260
 MOST_PACKAGE = 130
+# what libraries in the bundle need and the bundle lacks, and the package that has it
+SYSTEM = {
+    **dict.fromkeys(("ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6"), "libc6"),
+    **dict.fromkeys(("libpthread.so.0", "librt.so.1"), "libc6"),
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libxcb.so.1": "libxcb1",
+}
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -86,6 +98,19 @@ def test_no_library_asks_for_an_executable_stack(bundle: Path) -> None:
     segments = subprocess.run(read, check=True, capture_output=True, text=True).stdout.splitlines()
     stacks = [line.split()[-2] for line in segments if "GNU_STACK" in line]
     assert len(stacks) >= len(libraries) - 1 and set(stacks) == {"RW"}
+
+
+def test_the_package_names_what_the_bundle_leaves_to_the_system(
+    bundle: Path, package: Path
+) -> None:
+    files = [f for f in bundle.rglob("*.so*") if f.is_file() and not f.is_symlink()]
+    read = ["readelf", "-dW", bundle / "toolcrib", *files]
+    sections = subprocess.run(read, check=True, capture_output=True, text=True).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", sections))
+    missing = needed - {file.name for file in bundle.rglob("*.so*")}
+    control = ["dpkg-deb", "-f", package, "Depends", "Recommends"]
+    named = subprocess.run(control, check=True, capture_output=True, text=True).stdout
+    assert {SYSTEM.get(name, name) for name in missing} <= set(re.findall(r"[\w.+-]+", named))
 
 
 def test_the_package_is_readable_by_all_and_small(package: Path) -> None:

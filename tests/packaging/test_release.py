@@ -139,3 +139,19 @@ def test_the_container_is_made_of_the_core_wheel_and_runs_the_check() -> None:
     assert "COPY dist/wheels /wheels" in text and "toolcrib-core" in text
     assert 'ENTRYPOINT ["toolcrib", "check"]' in text
     assert re.search(r"^USER 10001$", text, re.MULTILINE)
+
+
+def test_the_plot_is_made_without_the_parts_of_qt_that_a_bundle_leaves_out() -> None:
+    spec = (ROOT / "packaging" / "toolcrib.spec").read_text(encoding="utf-8")
+    code = f"""
+import runpy, sys, types
+sys.modules.update(dict.fromkeys({re.findall(r"PySide6[.]Qt[A-Za-z]+", spec)}))
+sys.modules["ui.main"] = window = types.ModuleType("ui.main")
+window.main = lambda: 0
+try:
+    runpy.run_path("packaging/bundled.py")
+except SystemExit:
+    import ui.pages.playground.score_strip
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
