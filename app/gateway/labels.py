@@ -1,12 +1,14 @@
 """Labels on what servers return and ask: text that reads like an order says so, nothing is cut.
 
 Rules look through every result in linear time (2 µs a kilobyte); only where one matches does the
-classifier read the words around it. Questions of servers are read whole.
+classifier read the words around it. Questions of servers are read whole. A quote is cut out of a
+text whose secrets are hidden, or half a secret would not be known as one.
 """
 
 import threading
 from collections.abc import Iterator
 
+from app.core.scrubber import Scrubber
 from app.gateway.attribution import QUESTIONS, prefixed
 from app.gateway.journal import Journal
 from app.mcp.protocol import params_of
@@ -27,8 +29,9 @@ _QUOTED = 80
 class Labels:
     """Looks through results and questions of a gateway's servers; usable from any thread."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, scrubber: Scrubber) -> None:
         self._journal = journal
+        self._scrubber = scrubber
         self._loading: threading.Thread | None = None
         self._rules: RuleSet | None = None
 
@@ -62,7 +65,7 @@ class Labels:
         rules = self._rules or self._rules_when_read()
         if rules is None:
             return None
-        passages = [text for whole in texts for text in _suspect(rules, whole[:_LONGEST])]
+        passages = [text for whole in texts for text in self._suspect(rules, whole)]
         if not passages:
             return None
         from app.safety.judgement import judge
@@ -70,6 +73,16 @@ class Labels:
 
         sightings = judge([Passage("result", text) for text in passages[:_MOST_PLACES]])
         return sightings[0] if sightings and sightings[0].severity == "block" else None
+
+    def _suspect(self, rules: "RuleSet", text: str) -> "Iterator[str]":
+        """The passages around what rules match, and around invisible characters."""
+        if next(iter(rules.places(text[:_LONGEST])), None) is None:
+            return  # as for most texts
+        text, end = self._scrubber.text(text)[:_LONGEST], 0
+        for start, stop in rules.places(text):
+            if start >= end:  # not in the passage before
+                end = stop + _AROUND
+                yield text[max(0, start - _AROUND) : end]
 
     def _rules_when_read(self) -> "RuleSet | None":
         """The rules once they are loaded, None where they cannot be."""
@@ -87,6 +100,7 @@ class Labels:
         from app.safety.judgement import judge
         from app.safety.texts import json_passages
 
+        params = self._scrubber.json(params)
         sightings = [s for s in judge(json_passages(params, "question")) if s.severity != "info"]
         secret = _secret_field(params)
         if secret:
@@ -99,21 +113,17 @@ class Labels:
         return prefixed(request, f"[Toolcrib: {text}] ")
 
 
-def _suspect(rules: "RuleSet", text: str) -> "Iterator[str]":
-    """The passages around what rules match, and around invisible characters."""
-    end = 0
-    for start, stop in rules.places(text):
-        if start >= end:  # not in the passage before
-            end = stop + _AROUND
-            yield text[max(0, start - _AROUND) : end]
-
-
 def _sentence(what: str, worst: "Sighting") -> str:
     from app.safety.rules import rules
 
-    return f"{what} {_READS.get(worst.rule, _ORDER)}: “{worst.quote[:_QUOTED]}”" + (
-        f" ({rules()[worst.rule].title})."
-    )
+    quote = _whole_words(worst.quote)
+    return f"{what} {_READS.get(worst.rule, _ORDER)}: “{quote}” ({rules()[worst.rule].title})."
+
+
+def _whole_words(text: str) -> str:
+    """The beginning; of a word that is cut nothing stays: it may be a secret not known yet."""
+    begin, cut = text[:_QUOTED], text[_QUOTED:]
+    return begin.rpartition(" ")[0] or begin if cut else begin
 
 
 _ORDER = "reads like an order to the model"

@@ -14,7 +14,7 @@ from app.mcp.limits import JUNK_BYTES, JUNK_LINES, Bounds
 from app.system.processes import PreparedCommand, Tree, cpu_seconds, running, start, stop
 from app.system.threads import start_thread
 
-_TAIL_BYTES = 16_384
+_TAIL = 16_384  # characters of stderr; twice as much is kept, for secrets at its beginning
 _TAIL_LINES = 40
 _LONGEST_LINE = 300  # characters of what is quoted in a sentence
 _BYTE_SECONDS = 1e-4  # of CPU that count as a sign of life, for each byte of output
@@ -151,7 +151,7 @@ class StdioChannel:
                 junk_lines = junk_bytes = 0
                 continue
             self.junk_lines += 1
-            self._junk = line[:_LONGEST_LINE]
+            self._junk = line[: 2 * _LONGEST_LINE]  # is cut when its secrets are hidden
             junk_lines, junk_bytes = junk_lines + 1, junk_bytes + size
             if junk_lines > JUNK_LINES or junk_bytes > JUNK_BYTES:
                 return "flooded its output with lines that are no messages"
@@ -182,7 +182,7 @@ class StdioChannel:
                 process.stderr.close()
                 return
             self._received += len(chunk)
-            self._stderr = (self._stderr + chunk)[-_TAIL_BYTES:]
+            self._stderr = (self._stderr + chunk)[-2 * _TAIL :]
 
     def progress(self) -> float:
         """CPU seconds of the tree, and what was read."""
@@ -206,7 +206,7 @@ class StdioChannel:
     def printed(self) -> str:
         """The last 40 lines of stderr, at most 16 kB, without colours, redacted."""
         text = _ANSI.sub("", self._stderr.decode("utf-8", "replace")).replace("\r", "")
-        lines = [line.rstrip() for line in self.redacted(text).split("\n")]
+        lines = [line.rstrip() for line in self.redacted(text)[-_TAIL:].split("\n")]
         return "\n".join([line for line in lines if line][-_TAIL_LINES:])
 
     def redacted(self, text: str) -> str:

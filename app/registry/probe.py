@@ -14,7 +14,7 @@ from anyio import from_thread, to_thread
 
 from app.core.errors import ToolcribError
 from app.hosts.interpolation import expand
-from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
+from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec, inherited_secrets
 from app.indexing.reading import LEGACY, MODERN, Limits, Reading, ReadingError
 from app.indexing.scrub import scrub
 from app.mcp.connection import Connection, NoAnswerError, greet
@@ -241,7 +241,8 @@ def channel_of(
         prepared = prepare(
             launch.command, launch.args, env=launch.env, cwd=launch.cwd, environ=environ
         )
-        return StdioChannel(prepared, bounds=bounds)
+        secrets = (*launch.secret_values(), *inherited_secrets(environ))
+        return StdioChannel(prepared, secrets, bounds=bounds)
     from app.mcp.http import RemoteChannel  # the SDK costs 1.2 s of CPU
 
     return RemoteChannel(launch, (), transport or launch.transport, auth=auth, bounds=bounds)

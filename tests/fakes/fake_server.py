@@ -124,6 +124,8 @@ def before() -> None:
         sys.stderr.write("\x1b[31m" + "=" * 25_000 + "\x1b[0m\n")
     if on("secret-banner"):
         sys.stderr.write(f"using key {os.environ['API_KEY']}\n")
+    if on("long-line"):
+        sys.stderr.write(os.environ["API_KEY"] + "x" * 16_375 + "\n")
     if on("exit-early"):
         sys.stderr.write(f"\x1b[31mfatal: bad key {os.environ.get('API_KEY', '')}\x1b[0m\n\n")
         sys.exit(3)

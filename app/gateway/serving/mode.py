@@ -67,7 +67,7 @@ class GatewayContext:
         self.view = view
         self.journal = journal
         self.new_tools = NewTools(view.database, environment.scrubber)
-        self.forwarder = Forwarder(host, Labels(journal))
+        self.forwarder = Forwarder(host, Labels(journal, environment.scrubber))
         self.listeners = Subscriptions(host)
         self.server_lists = ServerLists(view, journal, environment.scrubber)
         self.hello: Json = {

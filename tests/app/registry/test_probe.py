@@ -270,6 +270,12 @@ def test_what_a_read_server_prints_on_stderr_is_kept_without_secrets(fake: MakeF
     assert len(reading.stderr) < 90_000
 
 
+def test_where_stderr_is_cut_no_half_secret_stays(fake: MakeFake) -> None:
+    reading = probe(fake("long-line", API_KEY="hunter2-hunter2"))
+    assert reading.stderr.endswith("xxx") and len(reading.stderr) <= 16_384
+    assert "hunter2" not in reading.stderr
+
+
 def test_a_credential_inside_a_tool_is_blotted_out(fake: MakeFake) -> None:
     tool = {"name": "t", "description": "uses hunter2-hunter2", "inputSchema": {"type": "object"}}
     reading = probe(fake("", API_KEY="hunter2-hunter2", FAKE_TOOLS=json.dumps([tool])))
