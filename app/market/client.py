@@ -28,7 +28,6 @@ from app.market import guards
 from store.records import storable
 from store.typed import Json, object_or_empty
 
-OFFICIAL = "https://registry.modelcontextprotocol.io"
 PAGE = 100  # servers asked for; a source may give fewer
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
@@ -64,13 +63,6 @@ class Page:
 
     items: tuple[object, ...]
     cursor: str  # of the next page, "" for the last one
-
-
-def source_problem(url: str, *, private: bool) -> str:
-    """The reason not to use a URL as a source, a sentence; "" for none."""
-    if "?" in url or "#" in url or "{" in url:
-        return "A source's URL is its base, without a query."
-    return guards.url_problem(url, private=private)
 
 
 def redirected(url: str, response: httpx2.Response) -> str:
@@ -144,7 +136,7 @@ class Client:
     _began: float = field(init=False, default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        problem = source_problem(self.url, private=self.private)
+        problem = guards.source_problem(self.url, private=self.private)
         if problem:
             raise SourceError(f"The source cannot be asked: {problem}", _CHANGE)
         own = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "toolcrib"}

@@ -7,13 +7,12 @@ import apsw
 
 from app.catalog.catalog import Catalog
 from app.core.text import plural
-from app.market.client import OFFICIAL
 from app.market.entry import DEPRECATED, Entry
 from app.market.guards import skeleton
 from app.market.launch import Choice, choices
 from app.market.records import entry_of
 from app.market.seed import SEED_URL
-from app.market.sources import passes_on, trusts_private
+from app.market.sources import OFFICIAL, passes_on, trusts_private
 from app.policy.budget import Budget, Verdict, verdict
 from app.ranking.text import split_name
 from app.safety.hidden import mixed_scripts

@@ -188,6 +188,13 @@ def own_url_problem(url: str) -> str:
     return "" if own and not odd else f"“{_shown(url)}” is no address of this machine with a port."
 
 
+def source_problem(url: str, *, private: bool) -> str:
+    """The reason not to use a URL as a source, a sentence; "" for none."""
+    if "?" in url or "#" in url or "{" in url:
+        return "A source's URL is its base, without a query."
+    return url_problem(url, private=private)
+
+
 def url_problem(url: str, *, private: bool) -> str:
     """The reason not to call a URL, a sentence; "" for none. It may hold variables."""
     plain = re.sub(r"\{[\w.-]{1,60}\}", "x", url)

@@ -1,12 +1,13 @@
 """Registries that a user added, with their headers' values in the secret store."""
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.market.client import OFFICIAL, Client, Limits, source_problem
+from app.market.guards import source_problem
 from app.market.seed import SEED_URL
 from app.secrets.secret_store import Secrets, SecretStore
 from store import market, teams
@@ -14,6 +15,10 @@ from store.connection import transaction
 from store.market import MarketSource
 from store.teams import TeamRecord
 
+if TYPE_CHECKING:
+    from app.market.client import Client, Limits
+
+OFFICIAL = "https://registry.modelcontextprotocol.io"
 OFFICIAL_NAME = "official"
 _TEAM_HEADER = "Authorization"
 _HINT = "See the sources: toolcrib registry list"
@@ -118,8 +123,10 @@ def stored(db: apsw.Connection, source: MarketSource) -> MarketSource:
     return named(db, source.name)
 
 
-def client(ctx: AppContext, source: MarketSource, limits: Limits | None = None) -> Client:
+def client(ctx: AppContext, source: MarketSource, limits: "Limits | None" = None) -> "Client":
     """A client of that source; close it."""
+    from app.market.client import Client, Limits  # httpx2: most verbs fetch nothing
+
     headers = {}
     if source.header:
         kept = SecretStore.open(ctx.paths).get(_key(source.url)).headers

@@ -11,7 +11,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.hosts.launch import LaunchSpec
 from app.market import launch as launches
-from app.market import sources, sync
+from app.market import sources
 from app.market.details import Details
 from app.market.entry import DELETED, Entry, read_entry
 from app.market.launch import Choice
@@ -54,8 +54,10 @@ def current(ctx: AppContext, known: Details, version: str = "") -> Entry:
     entry = known.entry
     if known.as_listed:
         return with_version(entry, version)
+    from app.market.sync import newest_version  # an HTTP client, for other lists than these
+
     with closing(sources.client(ctx, known.source)) as client:
-        now = sync.newest_version(client, entry, version or entry.version)
+        now = newest_version(client, entry, version or entry.version)
     if not version and now.raw != entry.raw:
         raise ToolcribError(
             f"{entry.name} {entry.version} is not what was shown any more: its source changed it.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import from_thread, to_thread
@@ -23,12 +24,14 @@ from app.mcp.requests import Channel, PendingRequest
 from app.mcp.stdio import StdioChannel
 from app.mcp.traced import TracedChannel
 from app.registry.conversation import answer, converse, envelope, hello
-from app.signin.auth import StoredAuth
 from app.system.processes import prepare
 from store.records import COULD_NOT_START, NEEDS_SIGN_IN, STOPPED, TOOK_TOO_LONG
 
 OnReading = Callable[[Reading], None]
-AuthFor = Callable[[str], StoredAuth]
+if TYPE_CHECKING:
+    from app.signin.auth import StoredAuth
+
+AuthFor = Callable[[str], "StoredAuth"]
 _HURRY_SECONDS = 0.5  # the grace of a server that is stopped before it was read
 _SILENT = "Run its command in a terminal to see what it lacks."
 _MORE_TIME = "or give servers more time in Settings."
@@ -113,7 +116,7 @@ class _Attempt:
         launch: LaunchSpec,
         limits: Limits,
         environ: Mapping[str, str],
-        auth: StoredAuth | None,
+        auth: "StoredAuth | None",
         cancelled: Callable[[], bool],
     ) -> None:
         self._launch = launch
@@ -232,7 +235,7 @@ def channel_of(
     environ: Mapping[str, str],
     limits: Limits,
     *,
-    auth: StoredAuth | None,
+    auth: "StoredAuth | None",
     transport: str,
 ) -> Channel:
     """Channel of a server's lines; `transport` where it is known better than by the launch."""

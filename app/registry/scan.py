@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import anyio
 import apsw
@@ -27,10 +28,12 @@ from app.registry.probe import ProbeOptions, read_server
 from app.registry.register import Target
 from app.registry.session_log import log_lines
 from app.secrets.secret_store import SecretStore
-from app.signin.auth import StoredAuth
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import READING, STOPPED, WAITING, ToolDelta
+
+if TYPE_CHECKING:
+    from app.signin.auth import StoredAuth
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ class _Scan:
                 cancel=self._options.cancel,
                 era=target.era,
                 on_reading=on_reading,
-                auth_for=partial(StoredAuth, self._secrets, target.name),
+                auth_for=partial(_stored_auth, self._secrets, target.name),
             )
         finally:
             free()
@@ -278,6 +281,13 @@ class _Scan:
         state = ServerStatus(target.server_id, target.name, status, problem, tools)
         self._statuses[target.server_id] = state
         self._options.on_status(state)
+
+
+def _stored_auth(secrets: SecretStore, name: str, url: str) -> "StoredAuth":
+    """The earlier sign-in of a server at its URL."""
+    from app.signin.auth import StoredAuth  # httpx2: most scans reach no URL
+
+    return StoredAuth(secrets, name, url)
 
 
 def _sum(deltas: Sequence[ToolDelta]) -> ToolDelta:

@@ -32,6 +32,7 @@ def loaded(code: str, tmp_path: Path) -> set[str]:
 def test_verbs_that_score_and_fetch_nothing_load_nothing_for_it(tmp_path: Path) -> None:
     found = loaded("import app.cli.backend, app.cli.profile, app.cli.export", tmp_path)
     assert not found & {"numpy", "httpx2", "onnxruntime", "mcp"}
+    assert "httpx2" not in loaded("import app.cli.scan, app.registry.scan", tmp_path)
 
 
 def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ import sys
 from pathlib import Path
 sys.path = [sys.argv[1], *(p for p in sys.path if not Path(p, "ui").is_dir())]
 from app.cli.program import main
-main(["--help"])
+sys.exit(main(["--help"]))
 """
 
 

@@ -10,12 +10,12 @@ from app.cli.market_add import details_lines
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.hosts.launch import STDIO, LaunchSpec
-from app.market.client import OFFICIAL
 from app.market.details import Details, details
 from app.market.entry import read_entry
 from app.market.launch import choices, launch_of
 from app.market.records import row_of
 from app.market.seed import take_seed
+from app.market.sources import OFFICIAL
 from app.registry.importing import add_server
 from app.registry.installing import install, listed_server
 from store import market, servers, tools
