@@ -35,6 +35,8 @@ from store.records import READING, STOPPED, WAITING, ToolDelta
 if TYPE_CHECKING:
     from app.signin.auth import StoredAuth
 
+COUNT_SECONDS = 3.0  # that counting may go on after a stop
+
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
@@ -243,7 +245,11 @@ class _Scan:
                     await to_thread.run_sync(work)
                     if not receive.statistics().current_buffer_used:
                         await self._encode(receive, indexer, prepare=False)
-            if not self._options.cancel.is_set():
+            if self._options.cancel.is_set():  # what was read is shown with its tokens
+                until = time.monotonic() + COUNT_SECONDS
+                work = partial(indexer.texts, keep_going=lambda: time.monotonic() < until)
+                await to_thread.run_sync(work)
+            else:
                 work = partial(indexer.texts, keep_going=self._in_time())
                 left = await to_thread.run_sync(work)
                 await self._encode(None, indexer, prepare=self._options.prepare_encoder)

@@ -45,6 +45,10 @@ def test_a_part_of_the_tokens_is_no_ground_for_a_verdict(ctx, places, services, 
     strip = window.strip
     assert strip.total.text().endswith("so far") and strip.badge.isHidden()
     assert "PASS" not in strip.accessibleName()
+    reading = window.catalog.reading
+    reading.after_read = True
+    window.live.load()
+    qtbot.waitUntil(lambda: reading.sum.text().endswith("together so far"), timeout=WAIT)
     window.open_page("budget")
     moves = window.page.moves
     qtbot.waitUntil(lambda: moves.headline.text() == COUNTING, timeout=WAIT)
@@ -52,6 +56,10 @@ def test_a_part_of_the_tokens_is_no_ground_for_a_verdict(ctx, places, services, 
     page = window.hosts_page
     qtbot.waitUntil(lambda: page.preview is not None and window.tasks.idle, timeout=WAIT)
     assert page.detail.headline.text().endswith("counted so far")
+    with ctx.store() as db:
+        db.execute("DELETE FROM token_counts")
+    window.live.load()
+    qtbot.waitUntil(lambda: reading.sum.text() == COUNTING, timeout=WAIT)
 
 
 def test_a_host_whose_file_was_emptied_gets_no_tool_and_could_save_none(services, places, qtbot):

@@ -209,6 +209,29 @@ def test_cancel_ends_everything(
     assert report.encoded == 0
 
 
+@pytest.mark.parametrize(("seconds", "counted"), [(60.0, 5), (0.0, 2)])
+def test_what_was_read_before_a_stop_is_counted_for_a_moment(
+    ctx: AppContext,
+    db: apsw.Connection,
+    fake: MakeFake,
+    make_targets: MakeTargets,
+    options: ScanOptions,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    counted: int,
+) -> None:
+    monkeypatch.setattr("app.registry.scan.COUNT_SECONDS", seconds)
+    monkeypatch.setattr("app.indexing.indexer.TEXT_BATCH", 2)
+
+    def on_progress(text: str, _share: float) -> None:
+        if text.startswith("Indexed 2"):
+            options.cancel.set()
+
+    stopped = replace(options, on_progress=on_progress)
+    assert scan(ctx, make_targets(one=fake("tools=5")), stopped).counted == counted
+    assert len(tools.token_counts(db, "o200k_base")) == counted
+
+
 def test_a_summary_that_a_user_wrote_stays_and_is_encoded(
     ctx: AppContext,
     db: apsw.Connection,

@@ -292,8 +292,10 @@ class ReadingView(QWidget):
             tokens[row.server.id] = tokens.get(row.server.id, 0) + row.cost
         waiting = {row.server.id for row in catalog.tools if row.tokens is None}
         self.model.set_tokens({i: n for i, n in tokens.items() if i not in waiting})
-        total = self._services.live.total
-        self.sum.setText(f"{count(total)} tokens {APPROX} in all servers together")
+        hosts, total = self._services.hosts, self._services.live.total
+        so_far = " so far" if hosts.partial else ""
+        together = f"{count(total)} tokens {APPROX} in all servers together{so_far}"
+        self.sum.setText(hosts.unread or together)
 
     def _show_reason(self) -> None:
         """All that the row in question runs, below why it failed; nothing of it is cut."""
