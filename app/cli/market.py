@@ -239,7 +239,7 @@ def _prepare(ctx: AppContext, db: apsw.Connection, console: Console) -> int:
         return 0
     if market.lacking_vectors(db, encoder.key, 1):
         console.note(_PREPARING)
-    return prepare(db, encoder, on_progress=lambda done: console.progress(f"{done:,} texts"))
+    return prepare(db, encoder, on_progress=console.progress)
 
 
 def _encoder(ctx: AppContext) -> Encoder | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from app.core.errors import ToolcribError
 from app.core.own_code import own_python
 from app.core.paths import Paths
+from app.core.turns import alone
 from app.encoder.packaged import ENCODER_SHA256, bundled_folder, wheel_folders
 from app.encoder.runtime import NO_NETWORK, opt_out
 from store.typed import Json
@@ -87,9 +88,17 @@ def ensure_model(
         )
     source = _source(name)
     paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)  # may be shared: TOOLCRIB_MODELS
-    progress(f"Preparing the encoder {name}", 0.0)
-    _export(paths, str(source or name), name, progress)
-    made = find_model(paths, name)
+
+    def waits() -> bool:
+        progress(f"Another program prepares the encoder {name}", 0.0)
+        return True
+
+    with alone(paths.models / ".preparing.lock", waits):
+        made = ready_model(paths, name)  # by the other one
+        if made is None:
+            progress(f"Preparing the encoder {name}", 0.0)
+            _export(paths, str(source or name), name, progress)
+            made = find_model(paths, name)
     if made is None:
         raise ToolcribError(f"The encoder {name} was prepared but cannot be found again.")
     progress("The encoder is ready", 1.0)

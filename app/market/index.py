@@ -7,10 +7,12 @@ documents take 12 MB and some milliseconds. Documents without a vector are found
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
+from app.core.turns import alone
 from app.market.by_name import named
 from app.ranking.fuse import Signals, fuse, shares
 from app.ranking.meaning import use_one_thread
@@ -80,13 +82,28 @@ def prepare(
     db: apsw.Connection,
     encoder: Encodes,
     *,
-    on_progress: Callable[[int], object] = lambda _left: None,
+    on_progress: Callable[[str], object] = lambda _text: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> int:
     """Encode the documents that lack a vector, batch by batch, each kept at once; their number.
 
-    About 4 ms of CPU each. What was cut off goes on the next time.
+    About 4 ms of CPU each. What was cut off goes on the next time. `on_progress` gets a sentence.
     """
+
+    def waits() -> bool:
+        on_progress("Another program prepares these texts")
+        return not cancelled()
+
+    with alone(Path(db.filename).with_name(".encoding.lock"), waits):
+        return _encode_lacking(db, encoder, on_progress, cancelled)
+
+
+def _encode_lacking(
+    db: apsw.Connection,
+    encoder: Encodes,
+    on_progress: Callable[[str], object],
+    cancelled: Callable[[], bool],
+) -> int:
     import numpy as np
 
     done = 0
@@ -100,7 +117,7 @@ def prepare(
             pairs = ((row[0], one.tobytes()) for row, one in zip(rows, packed, strict=True))
             market.save_vectors(db, encoder.key, pairs)
         done += len(rows)
-        on_progress(done)
+        on_progress(f"{done:,} texts prepared for search by meaning")
     return done
 
 

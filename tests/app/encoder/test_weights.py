@@ -2,12 +2,14 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
+from app.core.turns import alone
 from app.encoder import weights
 from app.encoder.delta import with_delta
 from app.encoder.onnx import Encoder
@@ -67,7 +69,7 @@ def test_an_unknown_model_is_refused_with_a_hint_and_leaves_nothing(
     with pytest.raises(ToolcribError) as caught:
         ensure_model(paths, "nobody/has-this-model")
     assert "Check the name" in caught.value.hint
-    assert list(paths.models.iterdir()) == []
+    assert [file.name for file in paths.models.iterdir()] == [".preparing.lock"]
 
 
 def test_a_folder_that_is_missing_is_named_before_any_child_is_started(
@@ -89,6 +91,25 @@ def test_progress_that_raises_ends_the_child(paths: Paths) -> None:
     with pytest.raises(InterruptedError):
         ensure_model(paths, DEFAULT_MODEL, stop)
     assert find_model(paths) is None
+
+
+def test_an_export_of_another_program_is_waited_for(paths: Paths, model: ModelFiles) -> None:
+    paths.models.mkdir(parents=True)
+    steps: list[str] = []
+    with ExitStack() as other:
+        other.enter_context(alone(paths.models / ".preparing.lock", lambda: False))
+
+        def finish(step: str, _done: float) -> None:
+            if not steps:
+                shutil.copytree(model.onnx.parent, paths.models / model.onnx.parent.name)
+                other.close()
+            steps.append(step)
+
+        assert ensure_model(paths, DEFAULT_MODEL, finish).key == model.key
+    assert steps == [
+        f"Another program prepares the encoder {DEFAULT_MODEL}",
+        "The encoder is ready",
+    ]
 
 
 @pytest.mark.slow

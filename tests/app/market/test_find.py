@@ -3,12 +3,14 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import apsw
 import pytest
 
 from app.core.context import AppContext
+from app.core.turns import alone
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.market.entry import read_entry
@@ -148,9 +150,27 @@ def test_preparing_stops_where_it_is_asked_and_goes_on(
     source = team(db)
     for number in range(70):
         list_server(db, source, f"thing-{number}", f"Thing number {number}")
-    done: list[int] = []
+    done: list[str] = []
     assert prepare(db, encoder, on_progress=done.append, cancelled=lambda: bool(done)) == 64
     assert prepare(db, encoder) == 6
+
+
+def test_preparing_waits_for_another_program_that_does_it(
+    db: apsw.Connection, encoder: Encoder
+) -> None:
+    list_server(db, team(db), "thing", "A thing")
+    steps: list[str] = []
+    with ExitStack() as other:
+        other.enter_context(alone(Path(db.filename).with_name(".encoding.lock"), lambda: False))
+        assert prepare(db, encoder, on_progress=steps.append, cancelled=lambda: True) == 0
+        assert steps == ["Another program prepares these texts"]
+
+        def finish(step: str) -> None:
+            steps.append(step)
+            other.close()
+
+        assert prepare(db, encoder, on_progress=finish) == 1
+    assert steps[1:] == [steps[0], "1 texts prepared for search by meaning"]
 
 
 def test_words_of_a_query_are_no_syntax(db: apsw.Connection) -> None:

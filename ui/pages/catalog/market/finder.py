@@ -92,7 +92,7 @@ class FindServersDialog(Dialog):
             self._finder.prepare,
             self._prepared,
             failed=lambda error: self._say(f"Words only. {error.title}"),
-            progress=self._show_left,
+            progress=self._say,
             owner=self,
         )
         self.query.setFocus()
@@ -213,7 +213,7 @@ class FindServersDialog(Dialog):
         self._fetch_ended(state.text)
         if not state.stopped:
             self._preparing = self._services.tasks.wait(
-                self._finder.prepare, self._prepared, progress=self._show_left, owner=self
+                self._finder.prepare, self._prepared, progress=self._say, owner=self
             )
 
     def _fetch_ended(self, text: str) -> None:
@@ -221,9 +221,6 @@ class FindServersDialog(Dialog):
         self.fetch.setText(_FETCH)
         self._search(text)  # whose answer leaves these words
         self._say(text)
-
-    def _show_left(self, done: int) -> None:
-        self._say(f"{done:,} texts prepared for search by meaning")
 
     def _say(self, text: str) -> None:
         self.state.setText(text)

@@ -88,7 +88,7 @@ class Finder:
         return Answer(shown, result.servers, result.words_only, result.unprepared)
 
     def prepare(self, job: Job) -> int:
-        """Load the encoder and encode what lacks a vector; reports how many are done."""
+        """Load the encoder and encode what lacks a vector; reports how far it is."""
         from app.encoder.onnx import Encoder  # not needed for the window's start
 
         files = ready_model(self._ctx.paths, self._ctx.settings.model)
