@@ -3,10 +3,11 @@
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QListView, QStyleOptionViewItem
+from PySide6.QtWidgets import QLabel, QListView, QStyleOptionViewItem
 
 from app.core.errors import ToolcribError
 from store.errors import LockedStoreError
+from ui.pages.activity.figures import Figures
 from ui.shell.badges import BADGES
 from ui.shell.problems import as_problem
 from ui.widgets.badge import Badge, BadgeText
@@ -113,3 +114,14 @@ def test_a_cells_words_end_where_its_headings_do(theme, qtbot, side):
     inked = [x for x in range(120) if any(image.pixel(x, y) != base for y in range(28))]
     edge = 120 - 1 - inked[-1] if side == Qt.AlignmentFlag.AlignRight else inked[0]
     assert 5 <= edge <= 9, "5 px as in the heading, and what a letter has around it"
+
+
+def test_a_figures_caption_is_never_cut(qtbot, theme):
+    figures = Figures(theme, [("tools never called", "")] * 2)
+    qtbot.addWidget(figures)
+    captions = [one for one in figures.findChildren(QLabel) if one.text() == "tools never called"]
+    figures.resize(200, 200)
+    figures.show()
+    for caption in captions:
+        assert caption.width() < caption.fontMetrics().horizontalAdvance(caption.text())
+        assert caption.height() >= 2 * caption.fontMetrics().lineSpacing()

@@ -1,7 +1,7 @@
 """Runs of the query set with the real encoder: calibration, comparison, learning."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from query_set_kit import column, put, routing, run, settled, stored
 
 from app.ranking.host_ranking import searched, usable
@@ -270,6 +270,22 @@ def test_a_low_plot_writes_no_tick_over_another(open_set, qtbot, theme, height, 
         qtbot.waitUntil(lambda: len(axis._tickLevels[0]) == ticks, timeout=20_000)
     finally:
         theme.set_zoom(100)
+
+
+def test_the_scales_of_both_plots_end_apart(open_set, qtbot):
+    tab = open_set(10)
+    run(tab, qtbot)
+    plot = tab.panel.plot
+    plot.setFixedHeight(222)  # as in a window of 1280x800
+
+    def y_of(one, value):
+        return one.getViewBox().mapViewToScene(QPointF(0.5, value)).y()
+
+    def gap():
+        most = max(value for value, _text in plot.counts.getAxis("left")._tickLevels[0])
+        return y_of(plot.counts, most) - y_of(plot.shares, 0.0)
+
+    qtbot.waitUntil(lambda: gap() >= plot.fontMetrics().capHeight() * 1.5)
 
 
 def test_a_low_plot_still_says_what_it_shows(open_set, qtbot, theme):

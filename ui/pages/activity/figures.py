@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from ui.look.theme import CARD, GAP, Theme
-from ui.widgets.boxes import hbox, vbox
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.boxes import STRETCH, hbox, vbox
 from ui.widgets.label import PlainLabel
 
 
@@ -31,7 +30,7 @@ class Figures(QWidget):
         card.setProperty("card", True)
         card.setToolTip(tip)
         value = self._theme.heading(PlainLabel("–"), 5)
-        under = ElidedLabel(title, look="faint")
-        vbox(value, under, inside=card, margins=(CARD, GAP, CARD, GAP), gap=2)
+        under = PlainLabel(title, wrap=True, look="faint")
+        vbox(value, under, STRETCH, inside=card, margins=(CARD, GAP, CARD, GAP), gap=2)
         self.values.append(value)
         return card

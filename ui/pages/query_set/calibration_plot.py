@@ -134,6 +134,7 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
             apart = (self.height() - 2 * line) * _ROWS[0] // sum(_ROWS) // 2
             ticks = _TICKS if reads else _TICKS[1:] if apart > line else _TICKS[1:2]
             self.shares.getAxis("left").setTicks([ticks])
+            self.ci.layout.setRowSpacing(0, line // 2 if reads else 2)  # 0 over the next highest
             for plot in self._plots:
                 plot.getAxis("left").showLabel(reads)
 
