@@ -1,6 +1,6 @@
 """toolcrib-gateway: what a host starts instead of its servers; its forms: app.gateway.options."""
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # built in; `signal` loads enum
 import os
 import sys
 
