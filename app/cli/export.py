@@ -19,7 +19,7 @@ from app.export.masking import DiffFile, masked_diff
 from app.export.plan import MODES, Plan
 from app.gateway.backend.http_access import endpoint, listening
 from app.hooks.files import HookRemoval, remove_all
-from app.host_status.drift import dropped, find_drift, restore_effect
+from app.host_status.drift import OUTSIDE, dropped, find_drift, restore_effect
 from app.host_status.entry_taken import register_taken_back
 from app.host_status.overview import prepare, survey, written_verdict
 from app.host_status.own_search import advised, look
@@ -291,8 +291,10 @@ def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
 def _size_json(status: HostStatus, catalog: Catalog) -> Json:
     size = next(iter(host_sizes([status], catalog)), None)
     if size is None:
-        return {"tools": 0, "tokens": 0, "later": 0, "behind": []}
+        way = {"mode": AS_IS} if status.state == OUTSIDE else {}  # its write is in the file no more
+        return way | {"tools": 0, "tokens": 0, "later": 0, "behind": []}
     return {
+        "mode": size.mode,
         "tools": size.sent.count,
         "tokens": size.sent.tokens,
         "later": size.sent.later,

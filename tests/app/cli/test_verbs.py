@@ -243,6 +243,11 @@ def test_review_shows_what_changed_and_hold_keeps_it(
     assert verb("review")["changes"] == []
 
 
+def way_of_cursor(verb: Verb) -> tuple[str, str]:
+    (host,) = verb("hosts")["hosts"]
+    return host["mode"], host["state"]
+
+
 def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
     file = tmp_path / "home" / ".cursor" / "mcp.json"
     (host,) = verb("hosts")["hosts"]
@@ -256,6 +261,12 @@ def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
     done = verb("export", "cursor", "--mode", "pruned")
     assert done["written"]
     assert Path(done["files"][0]["backup"]).read_text() == CURSOR
+    assert way_of_cursor(verb) == ("pruned", "in sync")
+    for elsewhere in (CURSOR, "{}"):
+        written = file.read_text()
+        file.write_text(elsewhere)
+        assert way_of_cursor(verb) == ("as-is", "changed outside")
+        file.write_text(written)
     assert verb("restore", "cursor") == {"restored": [str(file)]}
     assert file.read_text() == CURSOR
     assert len(verb("hosts", "--all")["hosts"]) == len(load_hosts())
