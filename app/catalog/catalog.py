@@ -74,6 +74,16 @@ class Catalog:
     left_out: "Catalog | None" = None  # the servers of hosts' files that the profile leaves out
 
     @property
+    def why_empty(self) -> str:
+        """The sentence for a profile without tools."""
+        if self.settings.servers != ():
+            return NO_TOOLS
+        return (
+            f"The profile {self.profile.name} has no server;"
+            " toolcrib profile set servers=null gives it all."
+        )
+
+    @property
     def shown(self) -> tuple[CatalogTool, ...]:
         """The tools that a host may get."""
         return tuple(t for t in self.tools if t.shown)
@@ -215,7 +225,7 @@ def _nothing_called(catalog: Catalog, pattern: str) -> ToolcribError:
         f"No {what} {verb} {pattern}, so nothing was done.",
         "Names are server/tool; see them with: toolcrib footprint --tools"
         if catalog.tools
-        else NO_TOOLS,
+        else catalog.why_empty,
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from functools import partial
 
-from app.catalog.catalog import NO_TOOLS, Catalog, load_catalog, save_settings
+from app.catalog.catalog import Catalog, load_catalog, save_settings
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile, add_verb
 from app.cli.ranking import load_encoder
@@ -100,7 +100,7 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
 
 def _needed_encoder(ctx: AppContext, console: Console, catalog: Catalog) -> Encoder:
     if not catalog.tools:
-        raise ToolcribError(NO_TOOLS)
+        raise ToolcribError(catalog.why_empty)
     encoder = load_encoder(ctx, console)
     if encoder is None:
         raise ToolcribError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.catalog.catalog import NO_TOOLS, Catalog, CatalogTool, load_catalog
+from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
@@ -373,7 +373,7 @@ def _tools(catalog: Catalog, server: str) -> list[dict[str, object]]:
 
 def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
     if not cost.servers:
-        return NO_TOOLS
+        return catalog.why_empty
     rows = [["server", "tools on", "tokens ≈", "of all"]]
     for s in cost.servers:
         on = f"{s.shown_tools} of {s.tools}"

@@ -9,7 +9,7 @@ from functools import partial
 import apsw
 
 from app.catalog import catalog as catalogs
-from app.catalog.catalog import NO_TOOLS, Catalog, load_catalog, match_tools
+from app.catalog.catalog import Catalog, load_catalog, match_tools
 from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
 from app.cli import profile_fit, splits
@@ -98,7 +98,7 @@ def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     settings = ProfileSettings.from_json(seen.profile.settings)
 
     def text() -> str:
-        known = table(rows, right=frozenset({2})) if tools else NO_TOOLS
+        known = table(rows, right=frozenset({2})) if tools else seen.why_empty
         return "\n".join(
             [known, "", "Settings, changed by toolcrib profile set:", *_lines(settings)]
         )

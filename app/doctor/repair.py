@@ -40,7 +40,7 @@ def repair(ctx: AppContext) -> RepairResult:
         indexer.recheck(lambda: True)
         indexer.texts()
         left = [
-            f"{row.sentence} Add it again with: toolcrib add {quoted(row.name)}"
+            f"{row.sentence} Add it again with: toolcrib add {quoted(row.name)} -- COMMAND"
             for row in damaged_rows(db, ("servers",))
         ]
         of_team = teams.profiles(db)

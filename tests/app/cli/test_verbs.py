@@ -367,6 +367,12 @@ def test_without_tools_verbs_say_so_at_once(
         assert run(words) == 0
         out = capsys.readouterr().out
         assert out.splitlines()[0] == "No tools are known yet. Read some with: toolcrib scan"
+    assert run(["profile", "set", "servers=[]"]) == 0
+    for words in (["footprint"], ["profile", "show"]):
+        assert run(words) == 0
+        assert "The profile default has no server;" in capsys.readouterr().out
+    assert run(["profile", "set", "servers=null"]) == 0
+    capsys.readouterr()
     assert run(["server", "disable", "x"]) == 1
     assert "No server is known yet: toolcrib scan finds some." in capsys.readouterr().err
     for words in (["calibrate"], ["learn"], ["trust", "x"], ["profile", "off", "x"]):
