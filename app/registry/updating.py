@@ -23,6 +23,7 @@ from app.market.details import Doubt, doubts
 from app.market.entry import DELETED, Entry, read_entry
 from app.market.launch import Choice, Field, choices, launch_of, shown_command, with_bundle
 from app.market.records import entry_of
+from app.market.seed import SEED_URL
 from app.market.sources import trusts_private
 from app.market.versions import earlier_values, is_later, same_way
 from app.registry.importing import edit_server
@@ -37,6 +38,20 @@ from store import market, servers, tools
 from store.connection import transaction
 from store.market import MarketFormer, MarketInstall
 from store.records import NewTool, ServerRecord, ServerSpec, ToolRecord
+
+_SHIPPED = "That list came with Toolcrib, and a later Toolcrib brings a later one."
+
+
+class LatestError(ToolcribError):
+    """The list, as it was fetched last, has no later version; `source` is its URL."""
+
+    def __init__(self, name: str, install: MarketInstall) -> None:
+        is_shipped = install.source == SEED_URL
+        super().__init__(
+            f"{name} {install.version} is the latest version that its list has.",
+            _SHIPPED if is_shipped else "Fetch the list first: toolcrib registry sync",
+        )
+        self.source = "" if is_shipped else install.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +151,11 @@ def newer(db: apsw.Connection) -> dict[str, str]:
 
 
 def offer(ctx: AppContext, db: apsw.Connection, name: str) -> Offer:
-    """The later version of a server; ToolcribError where there is none, or it cannot be had."""
+    """The later version of a server; LatestError for none, ToolcribError where it cannot be had."""
     server, install = _installed(db, name)
     row = _listed(db, install)
     if row is None:
-        raise ToolcribError(
-            f"{name} {install.version} is the latest version that its list has.",
-            "Fetch the list first: toolcrib registry sync",
-        )
+        raise LatestError(name, install)
     source = next(one for one in market.sources(db) if one.id == row.source_id)
     entry, private = entry_of(row), trusts_private(db, source)
     old = _choice(install, private)

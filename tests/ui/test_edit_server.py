@@ -104,6 +104,14 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(window, ctx, qtbot)
     db.close()
 
 
+def test_an_update_of_what_no_list_named_names_a_step_in_the_window(window, qtbot):
+    window.catalog.show_server("memory")
+    window.catalog.update_server()
+    line = window.status.message
+    qtbot.waitUntil(lambda: "was not added from a list" in line.text())
+    assert "Find servers" in line.text() and "toolcrib" not in line.text()
+
+
 def test_forms_that_are_closed_leave_nothing_behind(window, qtbot):
     for _ in range(3):
         form = form_of(window, qtbot)

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -417,8 +418,19 @@ def test_an_update_is_read_compared_taken_and_taken_back(
     window.catalog.update_server()
     qtbot.waitUntil(lambda: len(window.findChildren(UpdateDialog)) == 1, timeout=WAIT)
     dialog = window.findChild(UpdateDialog)
-    assert "1.1.0 is the latest version" in dialog.title.text() and not dialog.go.isVisible()
-    assert dialog.back.text() == "Back to 1.0.0"
+    assert dialog.title.text() == "server-1 1.1.0 is the latest version that its list has."
+    assert dialog.back.text() == "Back to 1.0.0" and dialog.go.text() == "Fetch its list"
+    with fake_registry([entry(1, version="1.1.0", updated="2027-01-01T00:00:00Z")]) as server:
+        db.execute("UPDATE market_sources SET url = ? WHERE name = 'team'", (server.url,))
+        db.execute("UPDATE market_installs SET source = ?", (server.url,))
+        dialog._known = replace(dialog._known, source=server.url)
+        dialog.go.click()
+        qtbot.waitUntil(lambda: dialog.text.text() == "New or changed: 1 server.", timeout=WAIT)
+        assert dialog.go.isEnabled() and "1.1.0 is the latest" in dialog.title.text()
+        server.items = [entry(1, version="1.2.0", updated="2027-01-02T00:00:00Z")]
+        dialog.go.click()
+        qtbot.waitUntil(lambda: dialog.go.text() == "Read and compare", timeout=WAIT)
+        assert dialog.title.text() == "server-1 1.1.0 → 1.2.0"
     dialog.back.click()
     qtbot.waitUntil(
         lambda: servers.by_name(db, "server-1").spec.args[1] == "server-1@1.0.0", timeout=WAIT

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from ui.pages.catalog.market.input_form import InputForm
+from ui.pages.catalog.market.work import sync_all
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.boxes import SPARE, STRETCH, hbox
@@ -25,6 +26,10 @@ _FIRST = "It is started once in a folder that is thrown away, to compare. Nothin
 _TO_FETCH = "The bundle is downloaded, checked and started once, to compare. Nothing is changed."
 _FETCHED = "The bundle is here and checked. It is started once, to compare. Nothing is changed."
 _READING = "Reading the new version…"
+_TO_ASK = "By the list as it was fetched last. Fetching it sends nothing else."
+_ASKING = "Asking its registry…"
+_ANEW = "Find servers adds it anew."
+_NOT_LISTED = "Servers that Find servers added have later versions."
 _MOST_LINES = 40  # of one text
 
 
@@ -36,6 +41,7 @@ class Known:
     offer: "Offer | None"
     problem: str = ""
     former: str = ""
+    source: str = ""  # URL of the list that may have a later one by now
 
 
 def look(ctx: AppContext, name: str) -> Known:
@@ -47,11 +53,16 @@ def look(ctx: AppContext, name: str) -> Known:
         try:
             return Known(name, updating.offer(ctx, db, name), former=former)
         except ToolcribError as error:
-            return Known(name, None, error.text, former)
+            if isinstance(error, updating.LatestError):
+                return Known(name, None, error.title, former, error.source)
+            return Known(name, None, f"{error.title} {_ANEW}", former)
 
 
 class UpdateDialog(Dialog):
-    """One button that leads on: read, then take. Signals: changed() after the launch changed."""
+    """One button that leads on: fetch the list, read, take.
+
+    Signals: changed() after the launch changed.
+    """
 
     changed = Signal()
 
@@ -78,12 +89,14 @@ class UpdateDialog(Dialog):
         offer = self._known.offer
         self.parts.hide()
         self.back.setVisible(bool(self._known.former))
-        self.go.setVisible(offer is not None)
+        self.go.setVisible(offer is not None or bool(self._known.source))
+        self.go.setText("Read and compare" if offer else "Fetch its list")
         self.command.setVisible(False)
         self.form.setVisible(False)
         if offer is None:
             self.title.setText(self._known.problem)
-            self.text.hide()
+            self.text.setText(_TO_ASK)
+            self.text.setVisible(bool(self._known.source))
             return
         versions = f"{offer.install.version} → {offer.entry.version}"
         self.title.setText(f"{self._known.server} {versions}")
@@ -106,6 +119,7 @@ class UpdateDialog(Dialog):
             return
         offer = self._known.offer
         if offer is None:
+            self._fetch()
             return
         values = dict(self.form.values)
         if problem := self.form.missing(f.key for f in offer.lacking):
@@ -120,6 +134,25 @@ class UpdateDialog(Dialog):
             failed=self._refuse,
             owner=self,
         )
+
+    def _fetch(self) -> None:
+        ctx, name, source = self._services.ctx, self._known.server, self._known.source
+        self.go.setEnabled(False)
+        self.text.setText(_ASKING)
+        self._job = self._services.tasks.wait(
+            lambda job: (sync_all(ctx, job, source).text, look(ctx, name)),
+            self._fetched,
+            failed=self._refuse,
+            progress=self.text.setText,
+            owner=self,
+        )
+
+    def _fetched(self, answer: tuple[str, Known]) -> None:
+        self._job, (news, self._known) = None, answer
+        self._show()
+        if self._known.offer is None:
+            self.text.setText(news)
+        self.go.setEnabled(True)
 
     def _compared(self, answer: "tuple[Offer, Change | None]") -> None:
         self._job, (offer, change) = None, answer
@@ -203,5 +236,7 @@ def open_update(
         dialog.changed.connect(changed)
         dialog.open()
 
-    find = services.tasks.wait
-    find(lambda _job: look(ctx, name), show, failed=services.show_error, owner=parent)
+    def refuse(error: ToolcribError) -> None:
+        services.show_error(ToolcribError(error.title, _NOT_LISTED))
+
+    services.tasks.wait(lambda _job: look(ctx, name), show, failed=refuse, owner=parent)

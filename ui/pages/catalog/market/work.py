@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from app.catalog.catalog import load_catalog
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.encoder.weights import ready_model
 from app.market.details import Details, details
 from app.market.index import MarketSearches, ServerHit, listed_of, prepare
@@ -212,8 +213,8 @@ class SyncState:
     stopped: bool = False
 
 
-def sync_all(ctx: AppContext, job: Job) -> SyncState:
-    """Fetch every source's list, one after the other; reports a line now and then."""
+def sync_all(ctx: AppContext, job: Job, only: str = "") -> SyncState:
+    """Fetch every source's list, or that of one URL; reports a line now and then."""
     from app.market import sources
     from app.market.client import CancelledError
     from app.market.sync import Progress, sync
@@ -222,6 +223,8 @@ def sync_all(ctx: AppContext, job: Job) -> SyncState:
     servers, failed = 0, []
     try:
         for source in sources.all_sources(db):
+            if only not in ("", source.url):
+                continue
 
             def report(now: Progress, name: str = source.name) -> None:
                 job.report(f"{name}: {now.servers:,} servers")
@@ -238,7 +241,7 @@ def sync_all(ctx: AppContext, job: Job) -> SyncState:
         db.close()
     if failed:
         raise _with_number(failed[0], servers)
-    return SyncState(f"{servers:,} servers were new or changed.")
+    return SyncState(f"New or changed: {plural(servers, 'server')}.")
 
 
 def _with_number(error: ToolcribError, servers: int) -> ToolcribError:
