@@ -1,6 +1,7 @@
 """Says which tools of real lists the shipped requests are found by, and which have changed since.
 
 Usage: pack.py FOLDER   (of fresh_servers.py with pack_servers.toml; 1 when a tool has none)
+A tool that has none is printed as its line begins in resources/requests: a tab, then its requests.
 
 A tool's requests are found by the hash of its name and description: a server's new version loses
 those of the tools whose text it changed. They are then written anew, from the new text only.
@@ -20,7 +21,7 @@ LISTS = "fresh_catalog.jsonl"
 
 
 def main(folder: Path) -> int:
-    """A line a server, with the names of its tools that the pack does not know."""
+    """A line a server; below it a file's line for each tool that the pack does not know."""
     lists = folder / LISTS
     if not lists.is_file():
         print(f"{lists} is not there: fresh_servers.py makes it", file=sys.stderr)
@@ -29,10 +30,12 @@ def main(folder: Path) -> int:
     unknown = 0
     for line in lists.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        new = [tool["name"] for tool in row["tools"] if key_of(tool) not in pack]
+        new = [
+            f"{key}\t{tool['name']}" for tool in row["tools"] if (key := key_of(tool)) not in pack
+        ]
         unknown += len(new)
         total = len(row["tools"])
-        print(f"{row['package']}: {total - len(new)} of {total} tools. {', '.join(new)}".strip())
+        print(f"{row['package']}: {total - len(new)} of {total} tools.", *new, sep="\n")
     return 1 if unknown else 0
 
 

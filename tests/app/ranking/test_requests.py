@@ -1,6 +1,9 @@
 """What users say, beside a tool's description: stored, checked, searched, lost with the text."""
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from app.ranking.router import Router
 from app.ranking.sources import StoreSources
 from store import queries, requests, serving, tools
 from store.connection import transaction
+from store.hashes import text_hash
 from store.records import NewTool, ToolRecord
 from store.search import WEIGHTS
 from tests.fakes.routing_fakes import WordEncoder, embed_requests, filled
@@ -124,6 +128,18 @@ def test_the_nearest_of_a_large_catalogue_have_the_cosines_of_the_whole_table(tm
 
 def tool_id(db: apsw.Connection, name: str) -> int:
     return next(tool.id for tool in tools.tools(db) if tool.name == name)
+
+
+def test_the_line_of_a_tool_that_the_pack_lacks_is_begun_for_its_author(tmp_path):
+    known = {"name": "calculate", "description": "Calculates/evaluates the given expression."}
+    listed = [known, {"name": "feed", "description": "gives  an animal its food"}]
+    row = {"package": "zoo", "tools": listed}
+    (tmp_path / "fresh_catalog.jsonl").write_text(json.dumps(row))
+    command = [sys.executable, "packaging/pack.py", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    key = pack_key(text_hash("feed\0gives an animal its food"))
+    assert done.stdout.splitlines() == ["zoo: 1 of 2 tools.", f"{key}\tfeed"], done.stderr
+    assert done.returncode == 1
 
 
 def test_words_of_requests_have_a_weight_of_their_own(store, encoder):
