@@ -50,6 +50,7 @@ def save_pictures(
         return tuple(_save_all(window, theme, folder, query=query))
     finally:
         window.close()
+        window.deleteLater()
         theme.choose(LIGHT_ONLY)
 
 

@@ -20,25 +20,27 @@ def look_of_its_own(qapp):
 
 
 @pytest.mark.slow
-def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
+@pytest.mark.parametrize(
+    "labelled",
+    [True, pytest.param(False, marks=pytest.mark.exhaustive)],
+    ids=["labels", "no label"],
+)
+def test_each_page_is_saved_light_and_dark_and_labelled_queries_are_run(
+    qapp, fill, ctx, places, tmp_path, labelled
+):
     fill()
-    saved = save_pictures(ctx, tmp_path / "pictures", places=places)
     keys = [section.key for section in SECTIONS]
     keys.insert(1, FINDER)
+    if labelled:
+        db = ctx.open_store()
+        with transaction(db):
+            save_labels(db, [LabelRecord(0, "open an issue", ("github/create_issue",), "typed")])
+        db.close()
+        keys.insert(keys.index("playground") + 1, "query-set")
+    saved = save_pictures(ctx, tmp_path / "pictures", places=places)
     assert [file.name for file in saved] == [f"{k}-{look}.png" for k in keys for look in LOOKS]
     for file in saved:
         image = QImage(str(file))
         assert (image.width(), image.height()) == SIZE or file.stem.startswith(FINDER)
         light = image.pixelColor(500, 60).lightness() > 128
         assert light == file.stem.endswith("light")
-
-
-@pytest.mark.slow
-def test_labelled_queries_are_run_and_shown(qapp, fill, ctx, places, tmp_path):
-    fill()
-    db = ctx.open_store()
-    with transaction(db):
-        save_labels(db, [LabelRecord(0, "open an issue", ("github/create_issue",), "typed")])
-    db.close()
-    saved = save_pictures(ctx, tmp_path / "pictures", places=places)
-    assert {"query-set-light.png", "query-set-dark.png"} <= {file.name for file in saved}

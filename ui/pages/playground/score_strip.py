@@ -29,13 +29,13 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
     def __init__(self, colors: Colors, parent: QWidget | None = None) -> None:
         # Qt compresses mouse moves itself; pyqtgraph's limit would swallow the last ones of a drag
         pg.setConfigOptions(mouseRateLimit=0, antialias=True)
-        super().__init__(parent)
+        super().__init__(parent, enableMenu=False)
+        self.plotItem.ctrlMenu = None  # would outlive it: seven windows of no parent
         self.setObjectName("scoreStrip")
         self.setAccessibleName("Score strip: threshold")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseEnabled(x=False, y=False)
-        self.setMenuEnabled(False)
         self.hideButtons()
         self.hideAxis("left")
         self.setYRange(0.0, 1.0, padding=0)

@@ -159,9 +159,9 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         return self.shares, self.counts
 
     def _make_plot(self, row: int, title: str) -> pg.PlotItem:
-        plot = self.addPlot(row=row, col=0)
+        plot = self.addPlot(row=row, col=0, enableMenu=False)
+        plot.ctrlMenu = None  # would outlive it: seven windows of no parent
         plot.setMouseEnabled(x=False, y=False)
-        plot.setMenuEnabled(False)
         plot.hideButtons()
         axis = plot.getAxis("left")
         axis.setWidth(_AXIS)
