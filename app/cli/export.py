@@ -285,6 +285,8 @@ def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
     for sentence in lost:
         console.note(f"Dropped by restoring: {sentence}")
     refused = "Nothing was restored. To drop these changes without being asked, add --yes."
+    if not every:
+        refused += f" Write by write keeps them: toolcrib restore {args.host} --last"
     return console.agrees("Restore and drop these changes?", refused, yes=args.yes or not lost)
 
 

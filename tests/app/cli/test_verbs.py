@@ -287,6 +287,9 @@ def test_restore_says_what_it_would_drop_and_drops_it_when_told_to(
         err = capsys.readouterr().err
         assert f"{file} changed since Toolcrib wrote it. New in the file: mine." in err
         assert "add --yes" in err and file.read_text() == edited
+        assert ("Write by write keeps them: toolcrib restore cursor --last" in err) == (
+            words[1] == "cursor"
+        )
     assert run(["restore", "cursor", "--yes"]) == 0
     assert "The file as it was is kept as" in capsys.readouterr().out
     assert file.read_text() == CURSOR
