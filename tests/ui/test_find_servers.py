@@ -1,6 +1,7 @@
 """Find servers: the list, its filters, what one would mean, fetching and stopping, adding."""
 
 import os
+import shutil
 import sys
 import threading
 from contextlib import closing
@@ -14,11 +15,15 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit
 from shiboken6 import isValid
 
 from app.catalog.catalog import load_catalog
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.market import sources
 from app.market.details import details
 from app.market.entry import read_entry
 from app.market.launch import choices
 from app.market.records import row_of
+from app.market.seed import take_seed
 from app.registry.register import targets
 from app.registry.scan import ScanOptions, scan
 from store import market, profiles, servers, teams, tools
@@ -38,8 +43,21 @@ from npx_shim import Packages, tool
 WAIT = 20_000
 
 
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory):
+    """A store with the shipped list, which takes half a second of CPU; pictures take it anew."""
+    folder = tmp_path_factory.mktemp("listed")
+    ctx = AppContext(Paths(folder, folder / "models"), Settings())
+    ctx.paths.create()
+    with closing(ctx.open_store()) as db:
+        assert take_seed(db, ctx.clock)
+    return ctx.paths.database
+
+
 @pytest.fixture
-def window(open_window, qtbot):
+def window(open_window, qtbot, ctx, listed):
+    ctx.paths.create()
+    shutil.copy(listed, ctx.paths.database)
     window = open_window()
     qtbot.waitUntil(lambda: window.catalog.state == "empty" and window.tasks.idle, timeout=WAIT)
     return window

@@ -34,7 +34,8 @@ FILES = {  # host -> file, key of its servers
 SERVERS = ("github", "time", "notes", "files", "mail")
 STEPS = ("write", "write", "mode", "undo", "outside", "scan", "entry", "entry")
 CHANGES = (EDIT, EDIT, "rename", REMOVE, DISABLE, ENABLE)  # of an entry, wherever it is
-SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 21, 25, 29)  # 7 and later change entries behind Toolcrib
+SEEDS = (0, 1, 4, 7, 8, 10, 21, 29)  # 7 and later change entries behind Toolcrib
+MORE = (2, 3, 5, 25)
 TIMEOUT = 15_000
 
 
@@ -89,12 +90,9 @@ def read_servers(home, host_id):
 class Truth:
     """What a host's model gets, worked out from its file and a gateway, not by the product."""
 
-    def __init__(self, window, host_id):
-        ctx = window.services.ctx
-        db = ctx.open_store()
-        self.catalog = load_catalog(db, "default")
-        db.close()
-        self.database, self.host = str(ctx.paths.database), host_id
+    def __init__(self, window, host_id, catalog):
+        self.catalog = catalog
+        self.database, self.host = str(window.services.ctx.paths.database), host_id
         self.tokens = self.count = 0
         for name, raw in read_servers(window.services.places.home, host_id).items():
             self._add(name, raw)
@@ -263,7 +261,9 @@ def settle(window, qtbot):
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in MORE)]
+)
 def test_every_surface_says_what_the_file_and_the_gateway_give(window, qtbot, seed):
     dice = random.Random(seed)
     page = window.pages["hosts"]
@@ -273,7 +273,9 @@ def test_every_surface_says_what_the_file_and_the_gateway_give(window, qtbot, se
     for _ in range(12):
         done.append(step(dice.choice(STEPS), window, qtbot, dice))
         host_id = page._host
-        truth = Truth(window, host_id)
+        with window.services.ctx.store() as db:
+            catalog = load_catalog(db, "default")
+        truth = Truth(window, host_id, catalog)
 
         def agree(host_id=host_id, truth=truth):
             values = surfaces(window, host_id).values()
@@ -286,7 +288,7 @@ def test_every_surface_says_what_the_file_and_the_gateway_give(window, qtbot, se
             raise AssertionError(f"{done}, {host_id}: {truth.tokens} by file, {shown}") from None
         listed = {one["id"]: one for one in verb("hosts")["hosts"]}
         for known in FILES:
-            own = Truth(window, known)
+            own = Truth(window, known, catalog)
             numbers = listed[known]["tokens"], listed[known]["tools"]
             servers = read_servers(window.services.places.home, known)
             assert numbers == (own.tokens, own.count), (done, known, servers)
