@@ -198,9 +198,11 @@ DIALOGS = {
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-def test_in_every_dialog_enter_submits_or_presses_the_focused_button(window, qtbot, presses, name):
+def test_in_every_dialog_enter_submits_or_presses_the_focused_button(
+    shared_window, qtbot, presses, name
+):
     opener, words = DIALOGS[name]
-    dialog = opener(window)
+    dialog = opener(shared_window)
     dialog.show()
     qtbot.waitExposed(dialog)
     for button in dialog.findChildren(QPushButton):
@@ -220,11 +222,12 @@ def test_in_every_dialog_enter_submits_or_presses_the_focused_button(window, qtb
         assert presses or not words, f"Enter in {field.accessibleName()} submitted nothing"
         assert dialog.isVisible()
     dialog.close()
+    dialog.deleteLater()
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-def test_in_every_dialog_what_takes_the_focus_has_a_name_and_a_place(window, qtbot, name):
-    dialog = DIALOGS[name][0](window)
+def test_in_every_dialog_what_takes_the_focus_has_a_name_and_a_place(shared_window, qtbot, name):
+    dialog = DIALOGS[name][0](shared_window)
     dialog.show()
     qtbot.waitExposed(dialog)
     for widget in reachable(dialog, QWidget):
@@ -242,6 +245,7 @@ def test_in_every_dialog_what_takes_the_focus_has_a_name_and_a_place(window, qtb
             middles = [one.mapTo(dialog, one.rect().center()).y() for one in (label, field)]
             assert abs(middles[0] - middles[1]) <= 1 or label.y() < field.y(), label.text()
     dialog.close()
+    dialog.deleteLater()
 
 
 def test_every_dialog_is_one_that_knows_enter_and_is_walked_above():
