@@ -20,6 +20,7 @@ from app.core.output import write_out
 from app.core.text import visible
 
 _KEPT = "\n\t"
+_LONGEST_CELL = 160
 _UNPRINTED = re.compile(r"[^\x20-\x7e\n]")
 
 
@@ -106,8 +107,12 @@ def standard_console(*, as_json: bool) -> Console:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
-    """Rows in aligned columns, the first row being the header; `right` columns hold numbers."""
-    shown = [[visible(cell) for cell in row] for row in rows]
+    """Rows in aligned columns, the first row being the header; `right` columns hold numbers.
+
+    A longer cell is cut, for a server may name a tool as it likes; the last, which widens no
+    other, is whole.
+    """
+    shown = [[*(_cut(visible(cell)) for cell in row[:-1]), visible(row[-1])] for row in rows]
     widths = [max(len(row[i]) for row in shown) for i in range(len(rows[0]))]
     lines = []
     for row in shown:
@@ -117,6 +122,10 @@ def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset())
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST_CELL else f"{cell[: _LONGEST_CELL - 1]}…"
 
 
 def _json(value: object) -> str:

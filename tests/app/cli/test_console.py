@@ -48,3 +48,10 @@ def test_nobody_is_asked_without_a_terminal() -> None:
 def test_columns_are_aligned() -> None:
     rows = [["name", "n"], ["a", "10"], ["long", "5"]]
     assert table(rows, right=frozenset({1})) == "name   n\na     10\nlong   5"
+
+
+def test_a_servers_endless_name_widens_no_table() -> None:
+    ids = [["tool", "n", "why"], ["x" * 5000, "10", "y" * 5000], ["a", "5", "z"]]
+    header, named, other = table(ids).splitlines()
+    assert named.startswith("x" * 159 + "…  10 ") and named.endswith("y" * 5000)
+    assert len(header) < 180 and other.split() == ["a", "5", "z"] and len(other) < 180
