@@ -292,16 +292,17 @@ def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
 
 
 def _note_unread(catalog: Catalog, size: "HostSize | None", console: Console) -> None:
-    """Name the servers whose tools are not in the number, as they were never read."""
+    """Name the servers whose tools are not in the number, as they are not known."""
     of = size.facts.id if size else ""
     unread = [
         server.name
         for server in catalog.servers
         if not server.read_at and any(not of or e.host == of for e in server.entries)
     ]
+    unread = list(dict.fromkeys([*unread, *(size.unread if size else ())]))
     if unread:
         count = plural(len(unread), "server")
-        console.note(f"Not counted, as never read: {count} ({', '.join(unread)}).")
+        console.note(f"Not counted, as not read: {count} ({', '.join(unread)}).")
 
 
 def _chosen(sizes: "Sequence[HostSize]", host_id: str, *, allow_empty: bool) -> "HostSize | None":

@@ -1,14 +1,15 @@
 """Tools that a host's model gets by the host's present files: the one source of every number.
 
 Strip, Hosts, Budget, command line and plans count here, a plan also with the files that it would
-write. A server that was not read counts nothing and is named in `unread`.
+write. A server that was not read, or whose entry names another program since, counts nothing and
+is named in `unread`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.catalog.catalog import Catalog, CatalogTool
-from app.export.matching import find_server
+from app.export.matching import find_server, names_another
 from app.export.model_tools import LEFT_ALONE, ModelTools, as_sent, with_menu
 from app.hosts.facts import HostFacts
 from app.hosts.reading import FoundEntry, HostReading
@@ -55,7 +56,7 @@ def file_tools(
     switched = native and route is not None and route.route != "entry" and not route.partial
     brought = _Brought()
     for reading, entry, server, known in _entries(catalog, readings, counts):
-        if server is None:
+        if server is None or names_another(entry, server):
             brought.unread.append(entry.name)
             continue
         rows = [row for row in known.of_server(server.id) if row.usable]

@@ -1,7 +1,7 @@
 """The catalogue's server for each entry of a host's file, and the tools that the entry allows."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.catalog.catalog import Catalog
@@ -95,6 +95,17 @@ def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> Se
     if not best and entry.server and entry.launch is None and not entry.project_level:
         return catalog.server(entry.server)
     return best[0][0] if best else None
+
+
+def names_another(entry: FoundEntry, server: ServerRecord) -> bool:
+    """True if an entry starts another program than the one whose tools are known.
+
+    One that Toolcrib wrote starts its server as it was.
+    """
+    if entry.launch is None or entry.pruned or not (server.spec.command or server.spec.url):
+        return False
+    now, _ = entry.launch.to_spec(b"")
+    return replace(now, key=server.spec.key, transport=server.spec.transport) != server.spec
 
 
 def raw_at(tree: Any, at: Path) -> JsonMapping:

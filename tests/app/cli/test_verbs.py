@@ -164,7 +164,7 @@ def test_a_check_after_servers_that_failed_is_no_pass(
     with transaction(db):
         db.execute("UPDATE servers SET read_at = 1 WHERE name = 'files'")
     assert run(["check", "--budget", "1000"]) == 0
-    assert "Not counted, as never read: 1 server (broken)." in capsys.readouterr().err
+    assert "Not counted, as not read: 1 server (broken)." in capsys.readouterr().err
 
 
 def test_what_writing_the_host_frees_by_itself_needs_no_suggestion(

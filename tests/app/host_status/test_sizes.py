@@ -1,5 +1,7 @@
 """What each host's model gets, by the way the host gets its tools."""
 
+import json
+
 import pytest
 
 from app.catalog.catalog import set_pinned
@@ -71,6 +73,37 @@ def test_a_server_that_the_profile_leaves_out_and_the_file_keeps_is_counted(
     (size,) = host_sizes(survey(db, world.places, world.catalog))
     assert (size.sent.tokens, size.sent.count) == (tokens + menu, tools)
     assert size.behind == (("stub",) if mode == THROUGH else ())
+
+
+@pytest.mark.parametrize(
+    ("change", "is_another"),
+    [
+        ({"command": "y"}, True),
+        ({"args": ["--all"]}, True),
+        ({"url": "https://example.com/mcp"}, True),
+        ({"env": {"NEW": "1"}}, True),
+        ({"env": {"API_KEY": "sk-another-value-12345"}}, False),
+        ({"timeout": 5}, False),
+    ],
+)
+def test_tools_of_a_program_that_an_entry_names_no_longer_are_not_counted(
+    world, db, change, is_another
+):
+    stub = {
+        "command": "x",
+        "args": ["--token=sk-one-value-123456"],
+        "env": {"API_KEY": "sk-1-23456789"},
+    }
+    entries = {"stub": stub, "other": {"command": "y"}}
+    file = world.write(".cursor/mcp.json", {"mcpServers": entries})
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    (before,) = host_sizes(survey(db, world.places, world.catalog))
+    if "url" in change:
+        stub.clear()
+    file.write_text(json.dumps({"mcpServers": {**entries, "stub": {**stub, **change}}}))
+    (now,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (before.sent.count, before.unread) == (20, ())
+    assert (now.sent.count, now.unread) == ((10, ("stub",)) if is_another else (20, ()))
 
 
 def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
