@@ -183,7 +183,7 @@ class _Words:
         words, place = self._joined(typed), 0
         while place < len(words):
             for length in range(min(self._most, len(words) - place), 1, -1):
-                phrase = self._exact.get(plain(" ".join(words[place : place + length])))
+                phrase = self._phrase(plain(" ".join(words[place : place + length])))
                 if phrase:
                     yield phrase, phrase
                     place += length
@@ -196,6 +196,14 @@ class _Words:
                     yield from self._hangul(word)
                 else:
                     yield (_STOP, "") if key in self._stops else (word, self._one(key))
+
+    def _phrase(self, words: str) -> str:
+        """Several words in English, "" where they are no phrase; of Korean, before particles."""
+        if words in self._exact or self._language != "ko":
+            return self._exact.get(words, "")
+        first = words.rindex(" ") + 2
+        cuts = (cut for cut in range(len(words) - 1, first - 1, -1) if words[:cut] in self._exact)
+        return next((self._exact[words[:n]] for n in cuts if _PARTICLES.fullmatch(words[n:])), "")
 
     def _one(self, word: str) -> str:
         """One word in English, "" where it is unknown."""
@@ -243,6 +251,9 @@ class _Words:
         place = 0
         while place < len(word):
             rest = word[place:]
+            if rest in self._stops:
+                yield _STOP, ""
+                return
             for length in range(min(self._longest, len(rest)), 0, -1):
                 entry = self._exact.get(rest[:length])
                 if entry and (length > 1 or _PARTICLES.fullmatch(rest[1:])):
@@ -250,7 +261,7 @@ class _Words:
                     place += length
                     break
             else:
-                if rest in self._stops or (place and _PARTICLES.fullmatch(rest)):
+                if place and _PARTICLES.fullmatch(rest):
                     yield _STOP, ""
                 else:
                     yield ("" if _HANGUL.fullmatch(rest) else rest), ""

@@ -31,6 +31,8 @@ def nothing(_word):
         ("开始直播", "zh", "start live"),
         ("Cancella i vecchi file dalla cartella", "it", "delete old file folder"),
         ("Удали все старые папки из проекта", "ru", "delete old folder project"),
+        ("몇 시인지 알려줘", "ko", "time"),
+        ("몇 개인지 알려주세요", "ko", "count"),
         ("프로젝트의 새로운 브랜치를 만들어줘", "ko", "project new branch create"),
         ("Verwijder de oude mappen uit het project", "nl", "delete old folder project"),
         ("Zet de melding van gisteren uit", "nl", "turn off issue yesterday"),
