@@ -13,7 +13,7 @@ import copy
 import json
 import tomllib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ _LEAST = 1e-5  # a channel or token that is smaller than this counts as this
 _LARGE_TABLE = 1_000_000  # numbers; smaller embedding tables are not worth a cast
 
 Feed = Json  # a graph's inputs for one text
+Vectors = Sequence[Any]  # a graph's outputs for one text
 
 
 def sample_texts() -> list[str]:
@@ -46,11 +47,18 @@ def quantized(graph: Path, feeds: Sequence[Feed], target: Path) -> float:
 
     model = onnx.load(graph)
     products = _products(model)
-    shorter = [p for p in products if p[1].shape[0] > p[1].shape[1]]
-    _smooth(model, [p for p in products if p not in shorter], feeds)
-    _scale_tokens(model, [node for node, _ in shorter])
+    shorter = []
+    readers = defaultdict(list)
+    for node, weights in products:
+        if weights.shape[0] > weights.shape[1]:
+            shorter.append(node)
+        else:
+            readers[node.input[0]].append((node, weights))
+    largest, exact = _watched(model, list(readers), feeds)
+    _smooth(model, readers, largest)
+    _scale_tokens(model, shorter)
     _write(model, target)
-    return agreement(graph, target, feeds)
+    return agreement(exact, target, feeds)
 
 
 def _write(model: Any, target: Path) -> None:
@@ -84,16 +92,12 @@ def _products(model: Any) -> list[tuple[Any, Any]]:
     ]
 
 
-def _smooth(model: Any, products: Sequence[tuple[Any, Any]], feeds: Sequence[Feed]) -> None:
+def _smooth(model: Any, readers: Mapping[str, Sequence[tuple[Any, Any]]], largest: Json) -> None:
     """Divide each channel of the activations by a factor that its weights take over."""
     import numpy as np
     from onnx import helper, numpy_helper
 
-    readers = defaultdict(list)
-    for node, weights in products:
-        readers[node.input[0]].append((node, weights))
     known = {tensor.name: tensor for tensor in model.graph.initializer}
-    largest = _largest(model, list(readers), feeds)
     for count, (name, group) in enumerate(readers.items()):
         heaviest = np.max([np.abs(weights).max(axis=1) for _, weights in group], axis=0)
         factor = _positive(largest[name]) ** _MOVED / _positive(heaviest) ** (1 - _MOVED)
@@ -137,21 +141,25 @@ def _positive(values: Any) -> Any:
     return np.maximum(values, _LEAST)
 
 
-def _largest(model: Any, names: Sequence[str], feeds: Sequence[Feed]) -> Json:
-    """The largest absolute value of each channel of these tensors."""
+def _watched(model: Any, names: Sequence[str], feeds: Sequence[Feed]) -> tuple[Json, list[Vectors]]:
+    """The largest absolute value of each channel of these tensors, and the model's vectors."""
     import numpy as np
     import onnx
 
     watched = onnx.ModelProto()
     watched.CopyFrom(model)
+    own = [output.name for output in model.graph.output]
     watched.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names)
     session = _session(watched.SerializeToString())
     largest: Json = {}
+    vectors = []
     for feed in feeds:
-        for name, values in zip(names, session.run(list(names), feed), strict=True):
+        found = session.run([*names, *own], feed)
+        for name, values in zip(names, found[: len(names)], strict=True):
             top = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
             largest[name] = np.maximum(largest.get(name, top), top)
-    return largest
+        vectors.append(found[len(names) :])
+    return largest, vectors
 
 
 def _halve_tables(model: Any) -> None:
@@ -173,14 +181,19 @@ def _halve_tables(model: Any) -> None:
         graph.node.insert(at + 1, cast)
 
 
-def agreement(exact: Path, small: Path, feeds: Sequence[Feed]) -> float:
-    """The lowest cosine of two graphs' vectors for the same text, over all their outputs."""
-    one, other = _session(exact), _session(small)
+def agreement(exact: Sequence[Vectors], small: Path, feeds: Sequence[Feed]) -> float:
+    """The lowest cosine of these vectors and the graph's for the same text, over all outputs."""
     return min(
         float((mine * its).sum())
-        for feed in feeds
-        for mine, its in zip(one.run(None, feed), other.run(None, feed), strict=True)
+        for one, other in zip(exact, vectors(small, feeds), strict=True)
+        for mine, its in zip(one, other, strict=True)
     )
+
+
+def vectors(graph: Path, feeds: Sequence[Feed]) -> Iterator[Vectors]:
+    """What the graph gives for each text: a vector (numpy) of every output."""
+    session = _session(graph)
+    return (session.run(None, feed) for feed in feeds)
 
 
 def _session(graph: Path | bytes) -> Any:

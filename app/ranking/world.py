@@ -48,11 +48,10 @@ def world_requests() -> tuple[WorldRequest, ...]:
     file = files("resources").joinpath("queries", "world.txt")
     lines = file.read_text(encoding="utf-8").splitlines()
     packed = [
-        WorldRequest(text, key, split_name(name))
-        for key, (name, texts) in read_named_pack().items()
-        for text in texts
+        (text, key, name) for key, (name, texts) in read_named_pack().items() for text in texts
     ]
-    return (*(WorldRequest(line) for line in lines if line), *packed[::EVERY])
+    few = (WorldRequest(text, key, split_name(name)) for text, key, name in packed[::EVERY])
+    return (*(WorldRequest(line) for line in lines if line), *few)
 
 
 @cache
