@@ -93,8 +93,8 @@ class Scrubber:
         if self._words is not None:
             text = self._words.sub(HIDDEN, text)
         for form in self._coded:
-            if form in text:  # with the neighbours that share bits with it
-                text = re.sub(rf"[\w+/-]{{0,2}}{re.escape(form)}[\w+/-]?=*", HIDDEN, text)
+            if form in text:
+                text = _without_coded(text, form)
         return self._unescaped(text) if any(mark in text for mark in _ESCAPES) else text
 
     def json(self, value: Any) -> Any:
@@ -134,6 +134,19 @@ class Scrubber:
                 if value in plain or (" " in value and value in plain.replace("+", " ")):
                     text = _without_spellings(text, value)
         return text
+
+
+def _without_coded(text: str, form: str) -> str:
+    """The text without the form and the neighbours that share bits with it.
+
+    A pattern that begins with the neighbours would be tried at every character.
+    """
+    parts, end = [], 0
+    for match in re.finditer(rf"{re.escape(form)}[\w+/-]?=*", text):
+        before = text[end : match.start()]
+        parts.append(before[:-2] + re.sub(r"[\w+/-]+\Z", "", before[-2:]))
+        end = match.end()
+    return HIDDEN.join((*parts, text[end:]))
 
 
 def _without_spellings(text: str, value: str) -> str:
