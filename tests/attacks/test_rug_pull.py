@@ -54,8 +54,12 @@ class Attack:
         launch = {"command": sys.executable, "args": command, "env": env}
         self.database = gateway_store.stock(folder / "home", {"mail": launch})
         words = ["--server", "mail"] if mode == "pruned" else []
-        home = {"TOOLCRIB_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
-        self.host = raw_host.RawHost(raw_host.gateway_command("--profile", "default", *words), home)
+        env = {
+            "TOOLCRIB_HOME": str(folder / "home"),
+            "TOOLCRIB_MODELS": str(folder / "no-models"),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.host = raw_host.RawHost(raw_host.gateway_command("--profile", "default", *words), env)
         self.host.initialize()
 
     def lists(self, tools: list[Json]) -> None:

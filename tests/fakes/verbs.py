@@ -118,6 +118,7 @@ def _import_all() -> None:
     from app.cli.parser import make_parser
     from app.encoder.runtime import load_runtime
     from app.hosts.facts import load_hosts
+    from app.ranking.world import world_mark
     from app.safety.classifier import classifier
     from app.safety.concepts import lexicon
     from app.safety.rules import rule_set
@@ -130,6 +131,7 @@ def _import_all() -> None:
         resource()
     for encoding in ENCODINGS:
         counter(encoding)
+    world_mark("")
 
 
 if __name__ == "__main__":

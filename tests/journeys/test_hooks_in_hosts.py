@@ -212,7 +212,7 @@ def test_words_in_a_hosts_instructions_reach_its_model(
     path = rules_state(home.places, facts_of(host_id)).path
     with FakeModel(asked()) as model:
         home.set_up(model.port)
-        home.read()
+        home.read(encode=False)
         home.write(THROUGH)
         home.write_rules()
         assert WORDS in say(home, model, PROMPT).results, f"{path.name} is not read"

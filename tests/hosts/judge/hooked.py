@@ -46,12 +46,14 @@ class HookedHousehold(Household):
         (self.ctx.paths.home / "backend.off").unlink()
         self.ctx.paths.models.symlink_to(models)
 
-    def read(self) -> None:
-        """Read the host's file and its server, with the encoder."""
+    def read(self, *, encode: bool = True) -> None:
+        """Read the host's file and its server; with the encoder, as its hook needs it."""
+        if not encode:
+            self.ctx.paths.models.unlink()
         self.ctx.paths.create()
         with closing(self.ctx.open_store()) as db:
             found = register(self.ctx, db, read_hosts(self.places))
-            scan(self.ctx, targets(self.ctx, db, found), ScanOptions())
+            scan(self.ctx, targets(self.ctx, db, found), ScanOptions(prepare_encoder=False))
 
     def write(self, mode: str) -> None:
         """Export to the host in that mode."""
