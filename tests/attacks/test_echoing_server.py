@@ -19,7 +19,7 @@ from echo_kit import FLAG, LOCAL, PATH, REMOTE, config, files_that_leak, leaks  
 
 from store import events  # noqa: E402
 from store.connection import open_store  # noqa: E402
-from tests.fakes.verbs import Verbs  # noqa: E402
+from tests.fakes.verbs import Verbs, without_encoder  # noqa: E402
 
 _DONE = (0, 5)  # a verb that is refused has nothing to print that could leak
 
@@ -27,6 +27,11 @@ _DONE = (0, 5)  # a verb that is refused has nothing to print that could leak
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "toolcrib"
+
+
+@pytest.fixture
+def by_words(home: Path) -> None:
+    without_encoder(home)
 
 
 @pytest.fixture
@@ -114,6 +119,7 @@ class Listener:
         return self.own + errors
 
 
+@pytest.mark.usefixtures("by_words")
 @pytest.mark.parametrize("way", ["through", "pruned"])
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 def test_a_gateway_keeps_no_secret_that_a_server_repeats(
@@ -149,6 +155,7 @@ def test_a_gateway_keeps_no_secret_that_a_server_repeats(
     assert not leaks(printed, secrets)
 
 
+@pytest.mark.usefixtures("by_words")
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 @pytest.mark.parametrize("alone", ["1", ""], ids=["alone", "backend"])
 def test_a_secret_of_a_server_that_was_not_started_reaches_no_file(
@@ -176,6 +183,7 @@ def test_a_secret_of_a_server_that_was_not_started_reaches_no_file(
     assert [tool for kind, tool, _ in kept if kind == "miss"] == ["echo/no •••• tool"]
 
 
+@pytest.mark.usefixtures("by_words")
 def test_a_query_is_not_kept_where_the_secrets_cannot_be_read(toolcrib, home, tmp_path, raw_host):
     with config("stdio", "ok") as entry:
         imported(toolcrib, tmp_path, entry)
@@ -191,6 +199,7 @@ def test_a_query_is_not_kept_where_the_secrets_cannot_be_read(toolcrib, home, tm
     assert kept == [("search", "", "••••"), ("miss", "••••", "")]
 
 
+@pytest.mark.usefixtures("by_words")
 @pytest.mark.parametrize("mode", ["crash", "refuse"])
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 @pytest.mark.parametrize("alone", ["1", ""], ids=["alone", "backend"])

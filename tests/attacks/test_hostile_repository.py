@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.verbs import Verbs
+from tests.fakes.verbs import Verbs, without_encoder
 
 BIN = Path(sys.executable).parent
 FAKE = Path(__file__).parents[1] / "fakes" / "fake_server.py"
@@ -33,6 +33,7 @@ class Machine:
             "TOOLCRIB_MODELS": os.environ["TOOLCRIB_MODELS"],
             "TOOLCRIB_TEST_RUN": os.environ["TOOLCRIB_TEST_RUN"],
         }
+        without_encoder(self.home / ".local" / "share" / "toolcrib")
         self.write(self.cursor, github=GOOD)
 
     def write(self, file: Path, **servers: object) -> None:

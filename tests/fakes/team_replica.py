@@ -1,5 +1,6 @@
 """`toolcrib-team serve` as a process, against a database that the test has."""
 
+import io
 import os
 import re
 import shutil
@@ -8,12 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from guarded import Guarded, running
 
+from app.team_server.program import main
 from app.team_server.sealing import new_key
 from tests.fakes.team_issuer import Issuer
 from tests.fakes.team_kit import cluster, fresh_database
@@ -79,17 +83,18 @@ def environment(dsn: str, key: str, **more: str) -> dict[str, str]:
 
 
 def program(environ: Mapping[str, str], *words: str, given: str = "") -> str:
-    """Run a verb of toolcrib-team; its output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "app.team_server.program", *words],
-        env={**os.environ, **environ},
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
+    """Run a verb of toolcrib-team in this process; its output.
+
+    Verbs as processes of their own are in test_team_gateway and test_ctrl_c.
+    """
+    printed, said = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(said):
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO(given))
+        code = main(words)
+    assert code == 0, printed.getvalue() + said.getvalue()
+    return printed.getvalue().strip()
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
 
+from app.core.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 _LONGEST = 1 << 20  # bytes of a run's words and environment
 _STREAMS = 3
@@ -66,6 +68,15 @@ class Verbs:
         """End it, and with it the certainty that no verb runs."""
         self._ours.close()
         assert self._process.wait(30) == 0
+
+
+def without_encoder(home: Path) -> None:
+    """Have Toolcrib's folder `home` name an encoder that is missing: words are searched instead.
+
+    For tests that say nothing of ranking: an encoder is half a second of CPU of each scan.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    Settings(model=str(home / "no-model")).save(home / "settings.toml")
 
 
 def _serve(requests: socket.socket) -> None:
