@@ -191,7 +191,7 @@ def agreement(exact: Sequence[Vectors], small: Path, feeds: Sequence[Feed]) -> f
 
 
 def vectors(graph: Path, feeds: Sequence[Feed]) -> Iterator[Vectors]:
-    """What the graph gives for each text: a vector (numpy) of every output."""
+    """The graph's vectors (numpy) for each text, one of every output."""
     session = _session(graph)
     return (session.run(None, feed) for feed in feeds)
 
