@@ -144,7 +144,7 @@ def _without_coded(text: str, form: str) -> str:
     parts, end = [], 0
     for match in re.finditer(rf"{re.escape(form)}[\w+/-]?=*", text):
         before = text[end : match.start()]
-        parts.append(before[:-2] + re.sub(r"[\w+/-]+\Z", "", before[-2:]))
+        parts.append(before[:-2] + re.sub(r"[\w+/-]{1,2}\Z", "", before[-2:]))
         end = match.end()
     return HIDDEN.join((*parts, text[end:]))
 

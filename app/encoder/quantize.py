@@ -154,11 +154,11 @@ def _watched(model: Any, names: Sequence[str], feeds: Sequence[Feed]) -> tuple[J
     largest: Json = {}
     vectors = []
     for feed in feeds:
-        found = session.run([*names, *own], feed)
-        for name, values in zip(names, found[: len(names)], strict=True):
+        outputs = session.run([*names, *own], feed)
+        for name, values in zip(names, outputs[: len(names)], strict=True):
             top = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
             largest[name] = np.maximum(largest.get(name, top), top)
-        vectors.append(found[len(names) :])
+        vectors.append(outputs[len(names) :])
     return largest, vectors
 
 
