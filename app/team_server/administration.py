@@ -203,7 +203,7 @@ def run_index(args: argparse.Namespace) -> int:
             f"--memory {args.memory} or --workers {args.workers} is not understood.",
             "Write them like --memory 2GB --workers 1",
         ) from error
-    say(f"Statistics are new. Indexes: {sum(numbers)}, in {len(present)} organisations.")
+    say(f"Statistics are new. Indexes: {sum(numbers)}, in {plural(len(present), 'organisation')}.")
     return 0
 
 
@@ -243,9 +243,8 @@ def run_user_add(args: argparse.Namespace) -> int:
     if args.issuer:
         check_names(args.issuer, args.subject)
     with as_operator(database()) as db:
-        organisation = organisations.find(db, args.organisation)
-        if organisation is None:
-            organisation = organisations.create(db, args.organisation)
+        known = organisations.find(db, args.organisation)
+        organisation = known or organisations.create(db, args.organisation)
         try:
             with db.transaction():
                 members.add(
@@ -262,7 +261,8 @@ def run_user_add(args: argparse.Namespace) -> int:
                 f"There is a member {args.name}, or one of this subject, already.",
                 "Choose another name, or remove that member first.",
             ) from error
-    say(f"{args.name} is a {args.role} of {args.organisation}.")
+    new = "" if known else ", which is new"
+    say(f"{args.name} has the role {args.role} in {args.organisation}{new}.")
     return 0
 
 
@@ -280,7 +280,7 @@ def run_user_change(args: argparse.Namespace) -> int:
             members.set_groups(db, *own, args.group or ())
         now = member_of(db, args.organisation, args.name)
     groups = f", in {', '.join(now.groups)}" if now.groups else ", in no group"
-    say(f"{now.name} is a {now.role} of {args.organisation}{groups}.")
+    say(f"{now.name} has the role {now.role} in {args.organisation}{groups}.")
     return 0
 
 

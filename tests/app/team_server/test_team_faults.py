@@ -16,6 +16,7 @@ from tests.fakes.team_replica import Replica, environment, program
 from tests.fakes.web_client import WebClient
 
 REFUSED = "The team server cannot reach its database. Try again soon."
+NEW_MEMBER = "jo has the role member in acme, which is new."
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_the_database_goes_and_comes_back(folder: Path, no_process_left_behind: 
         with fresh_database(trial) as dsn:
             given = environment(dsn, new_key())
             add = ("user", "add", "jo", "--organisation", "acme")
-            assert program(given, *add) == "jo is a member of acme."
+            assert program(given, *add) == NEW_MEMBER
             token = program(given, "token", "issue", "jo", "--organisation", "acme")
             assert program(given, "check").startswith("The team server can run")
             replica = Replica(given, folder / "err", int(given["TOOLCRIB_TEAM_URL"].split(":")[2]))

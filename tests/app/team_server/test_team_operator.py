@@ -233,7 +233,13 @@ def test_use_is_counted_by_tool(approved: World) -> None:
 
 def test_an_organisation_ends_by_its_name_alone(world: World) -> None:
     other = ("--organisation", "other")
-    assert world.ended("user", "add", "olga", *other).code == 0
+    assert world.ended("user", "add", "olga", *other).out == (
+        "olga has the role member in other, which is new.\n"
+    )
+    assert world.ended("user", "add", "ida", "--role", "admin", *other).out == (
+        "ida has the role admin in other.\n"
+    )
+    world.ended("user", "remove", "ida", *other)
     assert "other  1 member" in world.ended("organisation", "list").out
     assert "--confirm other" in world.refused("organisation", "remove", "other")
     assert world.ended("organisation", "remove", "other", "--confirm", "other").code == 0

@@ -222,7 +222,7 @@ def test_an_import_leaves_statistics_and_the_index_of_a_large_organisation(
         known = db.execute("SELECT DISTINCT tablename FROM pg_stats WHERE schemaname = 'toolcrib'")
         assert {"tools", "tool_vectors", "stems"} <= {name for (name,) in known}
     assert main(["index", "--organisation", "large", "--memory", "64MB"]) == 0
-    assert capsys.readouterr().out == "Statistics are new. Indexes: 1, in 1 organisations.\n"
+    assert capsys.readouterr().out == "Statistics are new. Indexes: 1, in 1 organisation.\n"
     monkeypatch.setattr(search, "EXACT", 20_000)
     assert main(["index"]) == 0
     assert capsys.readouterr().out.startswith("Statistics are new. Indexes: 0, in ")
