@@ -40,6 +40,7 @@ SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversat
 _NOTES = 600  # characters of a server's instructions, given once a session
 _ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
 _LONGEST_NAME = 300  # characters of a tool that is not there
+_NO_QUERY = "search_tools needs a query: what is to be done, in words."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,9 @@ class MenuHandler:
             session.guard.clear()
         session.turn += 1
         query = str(request.get("query") or request.get("tool") or "")
+        if not query.strip() and not request.get("server"):
+            self._context.reply(message, text_result(_NO_QUERY, is_error=True))
+            return
         exact = self._exact(query, session)
         if exact is not None:
             self._context.reply(message, text_result(exact))

@@ -94,7 +94,11 @@ def test_a_search_that_says_the_same_again_says_so(stocked, gateway):
 
 def test_nothing_fits_names_the_nearest(stocked, gateway):
     stocked(TWO)
-    assert "No tool fits." in start(gateway).search("qwertzuiop")
+    host = start(gateway)
+    assert "No tool fits." in host.search("qwertzuiop")
+    for said in ({}, {"query": " "}, {"q": "read a note"}):
+        result = host.call("search_tools", said)
+        assert result["isError"] and text(result).startswith("search_tools needs a query")
 
 
 def test_a_long_result_is_cut_and_kept_as_a_resource(stocked, gateway):
