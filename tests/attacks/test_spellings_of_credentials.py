@@ -3,8 +3,6 @@
 import base64
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from app.hosts.display import launch_text, spec_text
 from app.hosts.launch import LaunchSpec
 from app.secrets.credentials import hide_in_args
 from store.records import ServerSpec
+from tests.fakes.verbs import Verbs, without_encoder
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "hunter2winter"
@@ -156,7 +155,7 @@ def test_what_runs_is_never_masked() -> None:
         assert odd in launch_text(launch).line
 
 
-def test_no_program_of_ours_prints_one(tmp_path: Path) -> None:
+def test_no_verb_prints_one(tmp_path: Path, verbs: Verbs) -> None:
     """The consent text of a scan, JSON, errors and logs, over a file with all of them."""
     servers = {f"s{n}": {"command": "no-such-program", "args": a} for n, a in enumerate(SPELLINGS)}
     home = tmp_path / "home"
@@ -164,9 +163,9 @@ def test_no_program_of_ours_prints_one(tmp_path: Path) -> None:
     (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     own = tmp_path / "own"
     plain = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    env = {**plain, "HOME": str(home), "TOOLCRIB_HOME": str(own), "PYTHONPATH": str(ROOT)}
+    env = {**plain, "HOME": str(home), "TOOLCRIB_HOME": str(own)}
     env["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
-    env["TOOLCRIB_MODELS"] = os.environ["TOOLCRIB_MODELS"]  # else the scan exports an encoder
+    without_encoder(own)
     printed = ""
     for verb in (
         ("scan",),
@@ -177,20 +176,12 @@ def test_no_program_of_ours_prints_one(tmp_path: Path) -> None:
         ("export", "cursor", "--mode", "pruned", "--dry-run"),
         ("footprint", "--json"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "ui.main", *verb],
-            cwd=tmp_path,
-            env=env,
-            input="n\n",
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        printed += done.stdout
-        assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode in (0, 4, 5), (verb, done.stderr)  # a refused one prints nothing
-        assert leaks(done.stdout + done.stderr) == [], verb
+        done = verbs.run(*verb, env=env, cwd=tmp_path, given=b"n\n")
+        out, errors = done.stdout.decode(), done.stderr.decode()
+        printed += out
+        assert "Traceback" not in errors, errors
+        assert done.returncode in (0, 4, 5), (verb, errors)  # a refused one prints nothing
+        assert leaks(out + errors) == [], verb
     assert "no-such-program" in printed
     kept = [file for file in own.rglob("*") if file.is_file() and file.name != "secrets.json"]
     assert [file.name for file in kept if leaks(file.read_bytes().decode("latin-1"))] == []

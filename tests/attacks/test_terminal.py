@@ -5,7 +5,6 @@ What reaches the terminal, or a JSON document, holds none of them.
 
 import json
 import os
-import subprocess
 import sys
 import unicodedata
 from pathlib import Path
@@ -16,8 +15,8 @@ from hypothesis import strategies as st
 
 from app.cli.console import Console, table
 from app.core.text import visible
+from tests.fakes.verbs import Verbs, without_encoder
 
-BIN = Path(sys.executable).parent
 # a colour, a clipboard write, C1 spellings of the same, a reversed line, a joiner, a tag
 NASTY = "\x1b[31m\x1b]52;c;aGk=\x07\x9b31m\x9d0;x\x9c\u202e\u200b\u2066\U000e0041\x7f\x08"
 SERVER = f"""
@@ -43,8 +42,8 @@ for line in sys.stdin:
 class Home:
     """A HOME whose Cursor names two hostile servers."""
 
-    def __init__(self, base: Path) -> None:
-        self.base = base
+    def __init__(self, base: Path, verbs: Verbs) -> None:
+        self.base, self._verbs = base, verbs
         script = base / "server.py"
         script.write_text(SERVER, encoding="utf-8")
         command = {"command": sys.executable, "args": [str(script)]}
@@ -62,17 +61,16 @@ class Home:
 
     def run(self, *words: str) -> str:
         """Everything that a verb prints, each line ending removed."""
-        done = subprocess.run(
-            [BIN / "toolcrib", *words], env=self.env, capture_output=True, timeout=120
-        )
+        done = self._verbs.run(*words, env=self.env)
         printed = (done.stdout + done.stderr).decode()
         assert (done.returncode == 2) is words[0].startswith("verb"), printed  # 2: no such words
         return printed
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    made = Home(tmp_path_factory.mktemp("home"))
+def home(tmp_path_factory: pytest.TempPathFactory, verbs: Verbs) -> Home:
+    made = Home(tmp_path_factory.mktemp("home"), verbs)
+    without_encoder(made.base / ".local" / "share" / "toolcrib")
     made.scan = made.run("scan", "--yes")
     return made
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.verbs import without_encoder
+
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "tests" / "fakes" / "unordered_server.py"
 READINGS = 4
@@ -29,6 +31,7 @@ class Person:
             "PYTHONPATH": str(ROOT),
         }
         self.env.pop("PYTHONHASHSEED", None)
+        without_encoder(self.home)
 
     def names(self, extra: str = "") -> None:
         """The server's entry, as it is imported."""

@@ -35,14 +35,17 @@ from store.records import THROUGH
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakes"))
 from raw_host import RawHost, text
 
+FEW = 15  # tools besides the probes, three times what a hint names; encoding all takes a second
 HINT = "Toolcrib: tools that may fit this request."
 
 
 class HookedHousehold(Household):
     """A home in which hosts share a backend, with the encoder that tests share."""
 
-    def __init__(self, host: RealHost, home: Path, models: Path) -> None:
+    def __init__(self, host: RealHost, home: Path, models: Path, *, whole: bool = False) -> None:
         super().__init__(host, home)
+        if not whole:
+            self.more = FEW
         (self.ctx.paths.home / "backend.off").unlink()
         self.ctx.paths.models.symlink_to(models)
 
@@ -89,10 +92,8 @@ class HookedHousehold(Household):
         host = RawHost([str(GATEWAY), "--profile", "default"], environ)
         try:
             host.initialize()
-            limit = time.monotonic() + LIMIT
             given = {"prompt": "probe the tool alpha get", "host": "warming"}
-            while text(host.call(SUGGEST, given)) == "{}":
-                assert time.monotonic() < limit, "the backend did not become ready"
+            host.until(lambda: text(host.call(SUGGEST, given)) != "{}", LIMIT)
         finally:
             host.close()
 

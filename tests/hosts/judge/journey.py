@@ -61,6 +61,8 @@ class Outcome:
 class Household:
     """A throwaway home with one host's own files, and Toolcrib's in it."""
 
+    more = MORE
+
     def __init__(self, host: RealHost, home: Path, *, folder: str = "") -> None:
         self.host = host
         self.home = home
@@ -74,7 +76,9 @@ class Household:
 
     def set_up(self, port: int) -> None:
         """The host's own files, naming the stub."""
-        stub = Stub(sys.executable, (str(SERVER), "stub", str(MORE)), {"STUB_LOG": str(self.log)})
+        stub = Stub(
+            sys.executable, (str(SERVER), "stub", str(self.more)), {"STUB_LOG": str(self.log)}
+        )
         write_files(self.home, self.host.files(stub, port))
 
     def export(
