@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,20 +22,21 @@ def modules() -> dict[str, Path]:
     }
 
 
-def imports(tree: ast.AST, names: dict[str, Path]) -> Iterator[str]:
+@cache
+def imports(file: Path) -> frozenset[str]:
     """Every import, wherever it stands: module level, TYPE_CHECKING, inside functions."""
-    for node in ast.walk(tree):
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
+    return frozenset(found)
 
 
 def graph() -> dict[str, set[str]]:
     names = modules()
-    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in names.items()}
-    return {name: {t for t in imports(tree, names) if t in names} for name, tree in trees.items()}
+    return {name: set(imports(file) & names.keys()) for name, file in names.items()}
 
 
 def circles(edges: dict[str, set[str]]) -> list[set[str]]:
@@ -88,7 +89,7 @@ def test_the_product_imports_nothing_of_the_tests() -> None:
         name
         for name, file in modules().items()
         if not name.startswith("tests.")
-        and any(t.split(".")[0] == "tests" for t in imports(ast.parse(file.read_text("utf-8")), {}))
+        and any(target.split(".")[0] == "tests" for target in imports(file))
     }
     assert importers == set()
 
