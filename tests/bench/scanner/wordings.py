@@ -80,11 +80,17 @@ def _written_out(line: str, language: str, words: dict[str, list[str]]) -> list[
     rng = random.Random(crc32(line.encode()))
     wanted = _FORMS.get(language, _OTHER_FORMS)
     kept: list[tuple[str, frozenset[str]]] = []
+    seen: set[str] = set()
     for _ in range(wanted * _TRIES):
         text = _dressed(_filled(line, language, words, rng), rng)
+        if text in seen:  # kept, or too much like one that is
+            continue
+        seen.add(text)
         pieces = frozenset(_PIECES.findall(text.lower()))
-        if len(kept) < wanted and all(_alike(pieces, other) < _ALIKE for _, other in kept):
+        if all(_alike(pieces, other) < _ALIKE for _, other in kept):
             kept.append((text, pieces))
+        if len(kept) == wanted:
+            break
     return [text for text, _ in kept]
 
 
