@@ -34,7 +34,7 @@ FILES = {  # host -> file, key of its servers
 SERVERS = ("github", "time", "notes", "files", "mail")
 STEPS = ("write", "write", "mode", "undo", "outside", "scan", "entry", "entry")
 CHANGES = (EDIT, EDIT, "rename", REMOVE, DISABLE, ENABLE)  # of an entry, wherever it is
-SEEDS = (0, 1, 4, 7, 8, 10, 21, 29)  # 7 and later change entries behind Toolcrib
+SEEDS = (0, 1, 4, 7, 8, 10, 21, 29, 60)  # 7 and later change entries behind Toolcrib
 MORE = (2, 3, 5, 25)
 TIMEOUT = 15_000
 
@@ -125,7 +125,8 @@ class Truth:
         for row in self.catalog.tools:
             places = [(one.host, one.name) for one in row.server.entries]
             gone = row.tool.name in denied or (allowed is not None and row.tool.name not in allowed)
-            if (self.host, name) in places and not row.tool.gone and not gone:
+            same = row.server.spec.command == raw["command"]  # else it is another one, not read yet
+            if same and (self.host, name) in places and not row.tool.gone and not gone:
                 self.tokens += row.cost
                 self.count += 1
 
