@@ -26,12 +26,10 @@ from app.team_server.url_guard import GuardedTransport, RefusedUrlError, UrlGuar
 from tests.fakes.team_issuer import Issuer
 from tests.fakes.team_kit import cluster, fresh_database
 from tests.fakes.team_replica import environment, program, replica
+from tests.fakes.verbs import Verbs
 from tests.fakes.web_client import Answer, WebClient
 
 SERVER = Path(__file__).parents[2] / "resources" / "sample" / "server.py"
-
-
-_VERB = "from app.cli.main import run; import sys; sys.exit(run(sys.argv[1:]))"
 
 
 @dataclass(frozen=True)
@@ -330,22 +328,19 @@ def test_an_agent_finds_and_calls_only_what_its_token_allows(world: World) -> No
 
 
 def test_a_member_keeps_an_own_credential_by_the_verb_that_an_error_names(
-    world: World, tmp_path: Path
+    world: World, tmp_path: Path, verbs: Verbs
 ) -> None:
-    def verb(*words: str, given: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", _VERB, "team", *words],
-            env={**os.environ, "TOOLCRIB_HOME": str(tmp_path)},
-            input=given, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+    def verb(*words: str, given: str) -> subprocess.CompletedProcess[bytes]:
+        env = {**os.environ, "TOOLCRIB_HOME": str(tmp_path)}
+        return verbs.run("team", *words, env=env, given=given.encode())
 
     url = world.audience.removesuffix("/mcp")
     joined = verb("join", url, given=world.member)
     assert joined.returncode == 0, joined.stderr
     refused = verb("credential", "notes", given="Bearer x")  # a server that takes none
-    assert refused.returncode == 1 and "There are: mail." in refused.stderr
+    assert refused.returncode == 1 and b"There are: mail." in refused.stderr
     kept = verb("credential", "mail", given="Bearer x")
-    assert kept.returncode == 0 and "keeps your credential for mail" in kept.stdout, kept.stderr
+    assert kept.returncode == 0 and b"keeps your credential for mail" in kept.stdout, kept.stderr
 
 
 def test_too_many_requests_wait_and_only_their_member_does(world: World) -> None:
