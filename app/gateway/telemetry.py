@@ -32,7 +32,7 @@ def check_receiver(endpoint: str) -> None:
             f"{endpoint} is no address of a receiver.", "For example: http://127.0.0.1:4318"
         )
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        hint = "Install it: pip install 'toolcrib[otel]'"
+        hint = "Install Toolcrib as toolcrib[otel] (pip, pipx or uv)."
         raise ToolcribError("The OpenTelemetry SDK is missing.", hint)
 
 
@@ -69,7 +69,7 @@ class Telemetry:
         try:
             from app.gateway.telemetry_spans import SpanSender
         except ImportError:
-            self._problem = "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."
+            self._problem = "The OpenTelemetry SDK is missing: install Toolcrib as toolcrib[otel]."
             return
         self._sender = SpanSender(settings.telemetry_endpoint, texts=settings.telemetry_texts)
 

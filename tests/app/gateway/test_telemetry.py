@@ -176,7 +176,7 @@ rows = [(row.kind, row.problem) for row in events.recent(db, 10)]
 db.close()
 assert sorted(rows) == [
     ("call", ""),
-    ("error", "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."),
+    ("error", "The OpenTelemetry SDK is missing: install Toolcrib as toolcrib[otel]."),
 ], rows
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=ROOT)
