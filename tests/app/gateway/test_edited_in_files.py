@@ -22,6 +22,7 @@ from app.policy.approvals import decide, waiting
 from store import profiles, servers
 from store.connection import open_store, transaction
 from store.records import ALLOWED
+from tests.fakes.verbs import without_encoder
 
 ROOT = Path(__file__).parents[3]
 PROBE = [str(ROOT / "tests/fakes/probe_upstream.py")]
@@ -37,6 +38,7 @@ class Machine:
         self.file = base / "home/.kiro/settings/mcp.json"
         self.file.parent.mkdir(parents=True)
         self.env = {"HOME": str(base / "home"), "TOOLCRIB_HOME": str(base / "toolcrib")}
+        without_encoder(base / "toolcrib")
 
     def name(self, off: str = "*/delete_note", **entries: dict[str, Any]) -> None:
         """Write the host's file, read its servers, switch a tool of each off."""
