@@ -3,10 +3,11 @@
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
 
 from ui.look.colors import LIGHT
 from ui.pages.playground.score_strip import ScoreStrip
+from ui.pages.query_set.calibration_plot import CalibrationPlot
 from ui.shell.strip_marks import HELD, IN, OUT, Mark, spread
 
 MARKS = [Mark(f"s/t{n}", n / 20, IN if n > 11 else OUT) for n in range(20)]
@@ -100,3 +101,12 @@ def test_a_drag_takes_the_focus_so_that_undo_concerns_it(strip):
     strip.parentWidget().activateWindow()
     drag(strip, 0.55, 0.40)
     assert strip.hasFocus()
+
+
+@pytest.mark.parametrize("kind", [ScoreStrip, CalibrationPlot])
+def test_a_plot_makes_no_menus_that_would_outlive_it(qapp, qtbot, kind):
+    before = set(qapp.topLevelWidgets())
+    plot = kind(LIGHT)
+    qtbot.addWidget(plot)
+    new = set(qapp.topLevelWidgets()) - before
+    assert not [one for one in new if isinstance(one, QMenu)]
