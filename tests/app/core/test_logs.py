@@ -1,3 +1,4 @@
+import base64
 import logging
 import stat
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.logs import configure, redact
+from app.core.scrubber import Scrubber
 from app.core.server_logs import add_lines
 
 
@@ -26,6 +28,23 @@ def test_short_values_do_not_blot_out_words() -> None:
 @pytest.mark.parametrize("text", ["", "plain words", "https://example.org/path?x=1"])
 def test_harmless_text_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("s3cret-v4lue", "••••"),
+        ("as3cret-v4luez", "••••o="),
+        ("abs3cret-v4lue", "Y••••"),
+        ("abs3cret-v4luez", "Y••••6"),
+    ],
+)
+def test_a_value_in_base64_goes_with_the_characters_that_share_its_bits(
+    text: str, left: str
+) -> None:
+    coded = base64.b64encode(text.encode()).decode()
+    hidden = Scrubber(["s3cret-v4lue"]).text(f"x = {coded}; y: {coded}. end")
+    assert hidden == f"x = {left}; y: {left}. end"
 
 
 def test_the_log_file_is_redacted(tmp_path: Path) -> None:
