@@ -17,7 +17,7 @@ from store.connection import data_version, transaction
 from store.records import MANUAL, ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 from store.typed import Json
 
-NO_TOOLS = "No tools are known yet. Read some with: toolcrib scan"
+_NO_TOOLS = "No tools are known yet. Read some with: toolcrib scan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Catalog:
     def why_empty(self) -> str:
         """The sentence for a profile without tools."""
         if self.settings.servers != ():
-            return NO_TOOLS
+            return _NO_TOOLS
         return (
             f"The profile {self.profile.name} has no server;"
             " toolcrib profile set servers=null gives it all."

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 
-from app.catalog.catalog import NO_TOOLS
+from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile, add_verb
 from app.core.context import AppContext
@@ -54,7 +54,12 @@ def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
         asked_for = Request(args.query, server=args.server)
         ranked = rank(ctx, console, asked_for, profile=args.profile, words_only=args.words_only)
-    console.result(ranked, lambda: _text(ranked, args.limit, explain=args.explain))
+    if ranked["tools"] or (ranked["note"] and not ranked["words_only"]):
+        console.result(ranked, lambda: _text(ranked, args.limit, explain=args.explain))
+    else:
+        with ctx.store() as db:
+            why = load_catalog(db, args.profile).why_empty
+        console.result(ranked, lambda: why)
     return 0
 
 
@@ -75,9 +80,7 @@ def _of_backend(args: argparse.Namespace) -> Json | None:
 
 def _text(ranked: Json, limit: int, *, explain: bool) -> str:
     if not ranked["tools"]:
-        if ranked["note"] and not ranked["words_only"]:
-            return str(ranked["note"])
-        return NO_TOOLS
+        return str(ranked["note"])
     rows = [["#", "", "tool", "score", "ISO", "tokens ≈", "why"]]
     for rank, tool in enumerate(ranked["tools"], 1):
         if rank > limit and not tool["in"]:  # a pinned tool is in whatever its rank

@@ -371,7 +371,7 @@ def test_without_tools_verbs_say_so_at_once(
         out = capsys.readouterr().out
         assert out.splitlines()[0] == "No tools are known yet. Read some with: toolcrib scan"
     assert run(["profile", "set", "servers=[]"]) == 0
-    for words in (["footprint"], ["profile", "show"]):
+    for words in (["footprint"], ["profile", "show"], ["route", "x"]):
         assert run(words) == 0
         assert "The profile default has no server;" in capsys.readouterr().out
     assert run(["profile", "set", "servers=null"]) == 0
