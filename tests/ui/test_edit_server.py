@@ -161,7 +161,9 @@ def test_a_keychain_that_hangs_holds_up_no_reading(window, ctx, keychain, qtbot)
     assert window.findChild(AddServerDialog) is None
     keychain.open.set()
     qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None)
-    assert window.findChild(AddServerDialog).pairs.rows[0][1].text() == SECRET
+    form = window.findChild(AddServerDialog)
+    assert form.pairs.rows[0][1].text() == SECRET
     with ctx.store() as db:
         qtbot.waitUntil(lambda: bool(queries.labels(db)))
         assert queries.labels(db)[0].query == "note down ••••"
+    form.reject()
