@@ -16,11 +16,8 @@ from app.core.errors import ToolcribError
 from app.core.home import DATABASE as DATABASE_FILE
 from app.core.output import write_out
 from app.core.text import plural, visible
-from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
 from app.team_server.configuration import from_environ as configured
-from app.team_server.finding import load_encoder
-from app.team_server.importing import import_store
 from app.team_server.sealing import Sealer, new_key
 from store.connection import open_store
 from store.team import audit, members, organisations, tokens, tools, use
@@ -163,6 +160,8 @@ def _database_problems(dsn: str) -> list[str]:
 
 
 def _issuer_problems(url: str) -> list[str]:
+    from app.team_server.bearer import IssuerAwayError, read_document  # the HTTP client
+
     try:
         named = read_document(f"{url.rstrip('/')}/.well-known/openid-configuration").get("issuer")
     except IssuerAwayError as error:
@@ -175,6 +174,9 @@ def run_import(args: argparse.Namespace) -> int:
     file = args.home.expanduser() / DATABASE_FILE
     if not file.is_file():
         raise ToolcribError(f"There is no catalogue in {args.home}.", "Read servers: toolcrib scan")
+    from app.team_server.finding import load_encoder  # numpy
+    from app.team_server.importing import import_store
+
     encoder = load_encoder()
     with closing(open_store(file, read_only=True)) as local, as_operator(database()) as db:
         member = editor_of(db, args.organisation, args.member)

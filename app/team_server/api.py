@@ -18,7 +18,6 @@ from app.ranking.text import query_hash
 from app.secrets.secret_store import Secrets
 from app.team_server import refusal
 from app.team_server.application import Request, read_body
-from app.team_server.caller_view import TEAM_POLICY
 from app.team_server.credentials import Credentials
 from app.team_server.identity import Caller
 from app.team_server.listed_servers import ListedServers
@@ -43,7 +42,7 @@ from store.team import (
 )
 from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
-from store.team.records import ADMIN, BY_MEMBER, EDITOR, MEMBER, Server, TickRow
+from store.team.records import ADMIN, BY_MEMBER, EDITOR, MEMBER, TEAM_POLICY, Server, TickRow
 from store.typed import Json, list_or_empty, object_or_empty
 
 _MOST = 1_000  # changes of one answer

@@ -12,11 +12,10 @@ from app.team_server.identity import Caller
 from store.findings import KEPT
 from store.team import policies, profiles, servers, tools
 from store.team.connecting import Connection, as_member
-from store.team.records import Profile, Server, TickRow, Tool
+from store.team.records import TEAM_POLICY, Profile, Server, TickRow, Tool
 from store.typed import Json, compact_json
 
 DEFAULT = ""  # the profile of an address that names none: everything that the caller may use
-TEAM_POLICY = "team"  # the policy that counts in every profile
 
 
 @dataclass(frozen=True, slots=True)

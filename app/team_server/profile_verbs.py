@@ -6,10 +6,9 @@ from dataclasses import replace
 from app.core.text import plural
 from app.policy.policy_file import parse_policy, policy_bytes
 from app.team_server.administration import granted, operated, present, say, seen_by
-from app.team_server.caller_view import TEAM_POLICY
 from store.team import policies, profiles
 from store.team.connecting import Connection
-from store.team.records import Organisation, Policy, Profile
+from store.team.records import TEAM_POLICY, Organisation, Policy, Profile
 
 
 def run_profile_list(args: argparse.Namespace) -> int:

@@ -19,10 +19,9 @@ from app.team_server.administration import (
     say,
     seen_by,
 )
+from app.team_server.configuration import Configuration
 from app.team_server.configuration import from_environ as configured
 from app.team_server.credentials import open_sealed, seal
-from app.team_server.finding import load_encoder
-from app.team_server.reading import read_server
 from app.team_server.sealing import Sealer
 from app.team_server.url_guard import UrlGuard
 from store.findings import APPROVED, KEPT
@@ -57,7 +56,7 @@ def run_server_add(args: argparse.Namespace) -> int:
         organisation = organisation_of(db, args.organisation)
         servers.save(db, organisation.id, new)
     if args.sign_in == NO_SIGN_IN:
-        number = read_server(given, organisation.id, args.name, encoder=load_encoder())
+        number = _read_tools(given, organisation, args.name)
         say(f"{args.name} was added with {plural(number, 'tool')}.")
     else:
         say(f"{args.name} was added. Its tools are read once it has a credential.")
@@ -87,7 +86,7 @@ def run_server_credential(args: argparse.Namespace) -> int:
             seal(sealer, secrets, organisation.id, server.id, 0),
             key_name=sealer.name,
         )
-    number = read_server(given, organisation.id, args.name, secrets, encoder=load_encoder())
+    number = _read_tools(given, organisation, args.name, secrets)
     say(f"The credential of {args.name} is kept. Its tools were read: {number}.")
     return 0
 
@@ -113,12 +112,21 @@ def run_server_read(args: argparse.Namespace) -> int:
         organisation = organisation_of(db, args.organisation)
         server = _server(db, organisation, args.name)
         secrets = _secrets(db, organisation, server)
-    number = read_server(given, organisation.id, server.name, secrets, encoder=load_encoder())
+    number = _read_tools(given, organisation, server.name, secrets)
     with as_operator(given.database) as db:
         _, held = tools.counts(db, organisation.id).get(server.id, (0, 0))
     after = "; see: toolcrib-team review list" if held else ""
     say(f"{server.name} has {plural(number, 'tool')}, {held} held{after}.")
     return 0
+
+
+def _read_tools(
+    given: Configuration, organisation: Organisation, name: str, secrets: Secrets | None = None
+) -> int:
+    from app.team_server.finding import load_encoder  # numpy, and a client of servers
+    from app.team_server.reading import read_server
+
+    return read_server(given, organisation.id, name, secrets, encoder=load_encoder())
 
 
 def _secrets(db: Connection, organisation: Organisation, server: Server) -> Secrets:

@@ -14,13 +14,12 @@ from app.core.own_code import own_version
 from app.core.plain_parser import PlainParser
 from app.team_server import administration as admin
 from app.team_server import profile_verbs, server_verbs
-from app.team_server.caller_view import TEAM_POLICY
 from app.team_server.configuration import DATABASE
 from app.team_server.configuration import from_environ as configured
 from app.team_server.sealing import KEY_VARIABLE, Sealer
 from store.errors import StoreError
 from store.findings import APPROVED, KEPT
-from store.team.records import ADMIN, EDITOR, MEMBER, NO_SIGN_IN, SIGN_INS
+from store.team.records import ADMIN, EDITOR, MEMBER, NO_SIGN_IN, SIGN_INS, TEAM_POLICY
 
 _ROLES = (MEMBER, EDITOR, ADMIN)
 _ADDRESS = "127.0.0.1:8700"

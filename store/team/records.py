@@ -8,6 +8,7 @@ from store.typed import Json
 
 MEMBER, EDITOR, ADMIN = "member", "editor", "admin"
 SIGN_INS = NO_SIGN_IN, BY_MEMBER, BY_ORGANISATION = "none", "member", "organisation"  # of a server
+TEAM_POLICY = "team"  # the name of the policy that counts in every profile
 EVERYBODY: tuple[str, ...] = ("organisation",)  # grants of what all members see
 
 
