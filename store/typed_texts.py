@@ -37,18 +37,20 @@ def rewrite(db: apsw.Connection, hide: Callable[[str], str]) -> int:
         with transaction(db):
             for (table, columns, _), rows in changed.items():
                 places = ", ".join(f"{column} = ?" for column in columns)
+                same = " AND ".join(f"{column} = ?" for column in columns)  # an id may be another's
                 # of two labels that become the same, one stays
-                db.executemany(f"UPDATE OR REPLACE {table} SET {places} WHERE id = ?", rows)
+                sql = f"UPDATE OR REPLACE {table} SET {places} WHERE id = ? AND {same}"
+                db.executemany(sql, rows)
     return sum(map(len, changed.values()))
 
 
 def _changed(
     db: apsw.Connection, hide: Callable[[str], str], table: str, columns: Sequence[str], rows: str
 ) -> list[tuple[object, ...]]:
-    """The hidden texts and the id of each row that has something to hide."""
+    """The hidden texts, the id and the present texts of each row that has something to hide."""
     matches: list[tuple[object, ...]] = []
     for id_, *texts in db.execute(f"SELECT id, {', '.join(columns)} FROM {table} WHERE {rows}"):
         every = "\n".join(texts)
         if hide(every) != every:  # one look for most rows
-            matches.append((*map(hide, texts), id_))
+            matches.append((*map(hide, texts), id_, *texts))
     return matches
