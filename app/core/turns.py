@@ -12,8 +12,8 @@ _LOOK_SECONDS = 0.2
 
 
 @contextmanager
-def alone(file: Path, waits: Callable[[], bool]) -> Iterator[bool]:
-    """Hold a lock file; `waits` is called while another program has it. False once that says no.
+def alone(file: Path, waits: Callable[[], bool]) -> Iterator[None]:
+    """Hold a lock file; `waits` is called while another program has it, and ends the wait by False.
 
     Where no lock can be had nothing waits: done twice is better than not at all.
     """
@@ -21,16 +21,15 @@ def alone(file: Path, waits: Callable[[], bool]) -> Iterator[bool]:
     with suppress(OSError):  # as in a folder that users share
         handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        yield handle is None or _is_held(handle, waits)
+        if handle is not None:
+            _take(handle, waits)
+        yield
     finally:
         if handle is not None:
             os.close(handle)  # which also unlocks
 
 
-def _is_held(handle: int, waits: Callable[[], bool]) -> bool:
+def _take(handle: int, waits: Callable[[], bool]) -> None:
     with suppress(OSError):  # a file system without locks
-        while not lock(handle):
-            if not waits():
-                return False
+        while not lock(handle) and waits():
             time.sleep(_LOOK_SECONDS)
-    return True
